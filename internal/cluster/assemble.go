@@ -62,7 +62,7 @@ func assemble(p parts) *Reconciler {
 	list, sizes, paces := &kubecache.Lists{KubeAPI: api, Gate: p.lists}, &failure.Refusals{}, &view.Memory[queue.Pace]{}
 	r := &Reconciler{
 		KubeAPI: api, Events: p.Events, Now: p.Now, metrics: p.metrics, brake: p.brake, paces: paces,
-		secrets: &secrets.Secrets{KubeAPI: api, Rereads: p.rereads},
+		secrets: &secrets.Secrets{KubeAPI: api, Rereads: p.rereads, Ledger: secrets.NewLedger()},
 		questions: &members.Questions{
 			Connections: &members.Connections{Dial: p.Dial}, Shown: p.Shown, Applied: p.Applied, Wake: p.wake, Metrics: p.metrics, Paces: paces,
 		},

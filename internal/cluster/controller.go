@@ -83,7 +83,7 @@ func (r *Reconciler) forget(cluster client.ObjectKey) {
 	r.metrics.Forget(cluster)
 	r.memory.Forget(cluster)
 	r.paces.Forget(cluster)
-	r.secrets.Memory.Forget(cluster)
+	r.secrets.Forget(cluster)
 	r.questions.Forget(cluster)
 	r.rehearsals.Memory.Forget(cluster)
 	r.times.Memory.Forget(cluster)

@@ -12,7 +12,7 @@ import (
 // Paths, names and IDs are kept as they are, because they identify something.
 var texts = map[string]bool{
 	"Message": true, "Reason": true, "Choice": true, "Version": true, "CurrentVersion": true, "EtcdVersion": true, "StorageVersion": true, "Alarms": true,
-	"Cause": true, "OtherUsers": true, "OtherRoles": true, "Promoted": true,
+	"Cause": true, "OtherUsers": true, "OtherRoles": true, "Added": true, "Removed": true, "Changed": true, "Promoted": true,
 }
 
 // makeLegible replaces characters that hide others in the texts of an object's status.

@@ -2,7 +2,9 @@ package objstore
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"time"
 )
 
 const (
@@ -19,6 +21,7 @@ type Counted struct {
 	holding *Holding
 	read    int64
 	counted int64
+	spent   time.Duration // by the store
 	done    bool
 }
 
@@ -31,13 +34,18 @@ func Count(ctx context.Context, body io.Reader) *Counted {
 	return &Counted{body: body, holding: h}
 }
 
-// Read is that of io.Reader. The error is ErrMemory if others hold the memory.
+// Read is that of io.Reader. The error is ErrMemory if others hold the memory, or if they lack it and the store takes longer than a minute, as for a listing. No object has more
+// than a MiB.
 func (c *Counted) Read(p []byte) (int, error) {
+	began := time.Now()
 	n, err := c.body.Read(p)
 	if c.done {
 		return n, err
 	}
 	c.read += int64(n)
+	if c.spent += time.Since(began); err == nil && c.holding != nil && c.counted > 0 && c.spent > slowMost && othersLack(c.holding.namespace) {
+		return 0, fmt.Errorf("%w: the store has sent %d KiB of an object in %s, and other namespaces lack the memory that it takes", ErrMemory, c.read>>10, c.spent.Round(time.Second))
+	}
 	if more := copiesOfObject*max(c.read-usualObject, 0) - c.counted; more > 0 {
 		if full := c.holding.Add(more); full != nil {
 			return 0, full

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,17 +164,4 @@ func Fingerprint(contents ...[]byte) string {
 		sum.Write(part[:])
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
-
-// Pool reads the CA certificates in PEM content as those that a client trusts.
-func Pool(content []byte) (*x509.CertPool, error) {
-	bundle := ParseBundle(content)
-	if len(bundle) == 0 {
-		return nil, errors.New("it contains no PEM certificate")
-	}
-	pool := x509.NewCertPool()
-	for _, cert := range bundle {
-		pool.AddCert(cert)
-	}
-	return pool, nil
 }

@@ -101,10 +101,12 @@ var readers = map[string]string{
 	"internal/operator/metrics.go":         "the file of the operator's own certificate, which the administrator mounts",
 	"internal/snapshot/sign.go":            "after CheckKey",
 	"internal/plugin/cli/session/look.go":  "on the machine of the person who asks",
-	"internal/storage/reach/reach.go":      "the certificates of the administrator, after Pool and ParseBundle",
+	"internal/storage/reach/reach.go":      "the certificates of the administrator, after ParseBundle",
 	"internal/cluster/observe/accounts.go": "after ParsePair",
 	"internal/pki/ca.go":                   "an EC key has one of four sizes",
 	"internal/pki/read.go":                 "here",
+	"internal/pki/pool.go":                 "after ParseBundle",
+	"internal/pki/pkitest/bundle.go":       "its own, in tests",
 }
 
 // A new place that reads a key of a Secret by itself would let one Secret stop an operator.

@@ -41,6 +41,7 @@ var (
 		"internal/cluster/setup.go: kube.Controller":                  "passes of the operators",
 		"internal/dbcheck/budget.go: turns.NewGate":                   "checks of databases",
 		"internal/cluster/kubecache/pages.go: turns.NewGate":          "reads of many objects past the cache",
+		"internal/cluster/secrets/ledger.go: turns.NewDividedBudget":  "memory for Secrets that cluster-operator keeps",
 		"internal/kube/whole.go: turns.NewGate":                       "whole objects of a tenant that are decoded",
 		"internal/cluster/observe/explain.go: turns.NewGate":          "reads of events for a message",
 		"internal/cluster/queue/replacements.go: type Brake":          "replacements of lost members",

@@ -27,6 +27,7 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 	w := &copying{Copier: c, job: t}
 	defer w.prune.drop()
 	defer func() {
+		w.secrets.release()
 		if w.leave != nil {
 			w.leave()
 		}
@@ -118,24 +119,21 @@ func (w *copying) open(ctx context.Context, spec CopySpec) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	store := func(o state.JobSpec) (objstore.Store, error) {
-		opened, err := w.job.Store(limited, o)
-		if err != nil {
-			return nil, err
-		}
-		return newReopened(opened, w.job.Now, func(ctx context.Context) (objstore.Store, error) { return w.job.Store(ctx, o) }), nil
-	}
+	w.secrets.release() // of a try that has failed
+	w.secrets = w.job.secretsOf(spec.job.Namespace)
 	first, second := spec.job, spec.job.CopiedArchive()
-	from, err := store(first)
+	from, err := w.secrets.open(limited, first)
 	if err != nil {
 		return ofSource(err)
 	}
-	if w.second, err = store(second); err != nil {
+	to, err := w.secrets.open(limited, second)
+	if err != nil {
 		return err
 	}
+	w.second = to
 	w.Follower = &follower.Follower{
 		Copying: follower.Copying{
-			From: from, To: w.second, FromRoot: first.ArchiveRoot(), ToRoot: second.ArchiveRoot(),
+			From: from, To: to, FromRoot: first.ArchiveRoot(), ToRoot: second.ArchiveRoot(),
 			Admit: copiedLinks.admit(first.Namespace),
 		},
 		Copied: w.advanced,

@@ -28,6 +28,8 @@ type copying struct {
 	*Copier
 	job    *runner
 	second objstore.Store
+	// secrets are those of both stores.
+	secrets *keptSecrets
 	*follower.Follower
 
 	floor    follower.Floor

@@ -31,8 +31,8 @@ type handover struct {
 	users func(ctx context.Context, clusterID uint64) (auth.State, error)
 	// member calls do with a healthy voter of the cluster and its status.
 	member func(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error
-	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
-	permits func(ctx context.Context, o state.JobSpec, clusterID string) error
+	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID, of which it may ask a member.
+	permits func(ctx context.Context, o state.JobSpec, c locked, clusterID string) error
 	now     func() time.Time
 
 	end     *switchover.End // that is in the store

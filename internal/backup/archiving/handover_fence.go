@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
@@ -22,6 +20,8 @@ type fences interface {
 	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
 	Unfence(ctx context.Context, id etcd.ID) error
 	Status(ctx context.Context) (etcd.Status, error)
+	// MembersKnown returns the membership that the member has applied.
+	MembersKnown(ctx context.Context) ([]etcd.Member, error)
 }
 
 // locked are the fences of a member until it is known that the EtcdBackup may change them. Only permitted opens them.
@@ -31,7 +31,7 @@ type locked struct{ fences fences }
 func (h *handover) permitted(ctx context.Context, spec Spec, c locked, s etcd.Status) (fences, auth.State, error) {
 	users, err := h.users(ctx, uint64(s.ClusterID))
 	if err == nil {
-		err = h.permits(ctx, spec.job, s.ClusterID.String())
+		err = h.permits(ctx, spec.job, c, s.ClusterID.String())
 	}
 	if err != nil {
 		return nil, users, err
@@ -48,7 +48,13 @@ func (h *handover) stop(ctx context.Context, c locked, s etcd.Status, spec Spec)
 	if err != nil {
 		return 0, err
 	}
-	return fenceWrites(ctx, open, s, spec)
+	if revision, err = fenceWrites(ctx, open, s, spec); err != nil {
+		return 0, err
+	}
+	if err = h.permits(ctx, spec.job, c, s.ClusterID.String()); err != nil { // the connection was lost, and the next one leads to a server that was not asked before
+		return 0, errors.Join(err, open.Unfence(ctx, fenceOf(spec, s.ClusterID)))
+	}
+	return revision, nil
 }
 
 // fenceWrites stops all writes, and returns the last revision. A fence that is on already is kept. If another EtcdBackup has fenced the cluster, too, a standby
@@ -165,35 +171,6 @@ func fenceable(o state.JobSpec, s etcd.Status, users auth.State) error {
 	return nil
 }
 
-// mayFence returns why the EtcdBackup must not stop the writes of a cluster, and not permit them again: it is an EtcdCluster of another namespace, which asks for no certificate
-// and no user. The network may let the operator reach members that the namespace of the EtcdBackup does not reach. What a member answers proves nothing: one of the
-// endpoints may be a server of the user.
-func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string) error {
-	if ofOwnCluster(o) { // a status of another one with that ID must not keep it from taking writes again
-		return nil
-	}
-	var all v1beta2.EtcdClusterList
-	if err := t.Secrets.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("find out whose cluster this is: %w", err)
-	}
-	for i := range all.Items {
-		c := &all.Items[i]
-		proven := c.Spec.TLS.SecureClient() && o.TLSSecret != "" || c.Status.Auth != nil && c.Status.Auth.Enabled && o.AuthSecret != ""
-		if c.Namespace != o.Namespace && c.Status.ClusterID == clusterID && !proven {
-			return errors.New("it is an EtcdCluster of another namespace: only an EtcdBackup there may stop its writes")
-		}
-	}
-	return nil
-}
-
-// ofOwnCluster reports whether the members that are asked can only be those of an EtcdCluster of the namespace.
-func ofOwnCluster(o state.JobSpec) bool {
-	return o.MayLackUser && !slices.ContainsFunc(o.URLs, func(text string) bool {
-		own, is := etcd.OwnURL(text, o.Namespace, o.Cluster)
-		return !is || own != text // with a DNS domain, which the user chooses
-	})
-}
-
 // callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
 // person has disarmed the alarm. If etcd refuses the user of the EtcdBackup, users have changed, and a standby does not have them.
 func (t *runner) callOffAlone(ctx context.Context, a *Archiver, spec Spec, why error) error {
@@ -245,5 +222,5 @@ func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(locked
 		return fmt.Errorf("%s led to a member of cluster %s, and then to one of %s: use endpoints that each lead to one member", member.URL, member.Status.ClusterID, now.ClusterID)
 	}
 	now.Version = member.Status.Version
-	return do(locked{client.Maintenance}, now)
+	return do(locked{client}, now)
 }

@@ -50,7 +50,7 @@ func TestObjectsInAStoreChangeNoFenceOfAnotherNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := m.operators[m.leader].process
-		h.permits = func(context.Context, state.JobSpec, string) error { return errors.New("another namespace") }
+		h.permits = func(context.Context, state.JobSpec, locked, string) error { return errors.New("another namespace") }
 		for at, look := range map[string]func() error{
 			"without a switchover": func() error { return h.sweep(t.Context(), Spec{job: m.job}) },
 			"asked for": func() error {

@@ -120,7 +120,7 @@ func (m *model) chance(percent int) bool { return m.rng.IntN(100) < percent }
 func (m *model) restart(o *modelOperator) {
 	o.process = &handover{
 		users:    m.askUsers,
-		permits:  func(context.Context, state.JobSpec, string) error { return nil },
+		permits:  func(context.Context, state.JobSpec, locked, string) error { return nil },
 		Archiver: &Archiver{notify: func() {}}, store: modelStore{m, m.store}, running: modelArchiver{m}, now: func() time.Time { return m.now },
 		member: func(ctx context.Context, _ state.JobSpec, do func(locked, etcd.Status) error) error {
 			if err := m.request("probe", func() {}); err != nil {
@@ -400,6 +400,10 @@ func (e modelEtcd) Unfence(_ context.Context, id etcd.ID) error {
 
 func (e modelEtcd) Status(context.Context) (s etcd.Status, err error) {
 	return e.m.etcdStatus(), nil
+}
+
+func (e modelEtcd) MembersKnown(context.Context) ([]etcd.Member, error) {
+	return []etcd.Member{{PeerURLs: []string{"http://m0:2380"}}}, nil
 }
 
 // askUsers returns the state of authentication.

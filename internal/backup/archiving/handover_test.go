@@ -258,6 +258,17 @@ func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
 	}
 }
 
+// named is a member with that peer URL.
+type named string
+
+func (n named) MembersKnown(context.Context) ([]etcd.Member, error) {
+	return []etcd.Member{{PeerURLs: []string{string(n)}}}, nil
+}
+
+func (named) Fence(context.Context, etcd.ID) (int64, error) { panic("not permitted") }
+func (named) Unfence(context.Context, etcd.ID) error        { panic("not permitted") }
+func (named) Status(context.Context) (etcd.Status, error)   { panic("not asked") }
+
 // The network lets the operator reach the members of another namespace, which its EtcdBackups do not reach by themselves.
 func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testing.T) {
 	scheme, err := operator.Scheme()
@@ -268,10 +279,16 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 	victim.Status.ClusterID = "00000000000000aa"
 	open := victim.DeepCopy()
 	open.Name, open.Status.ClusterID = "open", "00000000000000cc"
+	restored := victim.DeepCopy()
+	restored.Name, restored.Status.ClusterID, restored.Status.Restore = "restored", "00000000000000ab", &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSwitching, ClusterID: "00000000000000ee"}
+	formed := victim.DeepCopy()
+	formed.Name, formed.Status.ClusterID = "formed", ""
+	standby := formed.DeepCopy()
+	standby.Name, standby.Status.Restore = "standby", &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSeeding}
 	withUsers := victim.DeepCopy()
 	withUsers.Name, withUsers.Status.ClusterID, withUsers.Status.Auth = "users", "00000000000000dd", &v1beta2.AuthStatus{Enabled: true}
 	victim.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open, withUsers).Build()}}
+	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open, restored, formed, standby, withUsers).Build()}}
 	of := func(urls ...string) state.JobSpec {
 		return state.JobSpec{Namespace: "ns", Cluster: "etcd", MayLackUser: true, URLs: urls}
 	}
@@ -279,21 +296,27 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 		job  state.JobSpec
 		id   string
 		want bool
+		// peer is what a member answers.
+		peer string
 	}{
-		"without any":                            {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false},
-		"with its certificate":                   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, true},
-		"with its user":                          {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, withUsers.Status.ClusterID, true},
-		"with a user that etcd does not ask for": {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false},
-		"with a certificate that etcd ignores":   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false},
-		"by its EtcdCluster":                     {of("http://m0.etcd.ns.svc:2379"), victim.Status.ClusterID, true},
-		"by a DNS domain of the user":            {of("http://m0.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false},
-		"by one of several members":              {of("http://m0.etcd.ns.svc:2379", "http://m1.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false},
-		"by a status with other members":         {of("http://m0.etcd.victim.svc:2379"), victim.Status.ClusterID, false},
-		"another etcd by a DNS domain":           {of("http://m0.etcd.ns.svc.cluster.local:2379"), "00000000000000bb", true},
-		"in its own namespace":                   {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true},
-		"another etcd":                           {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true},
+		"without any":                             {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false, ""},
+		"with its certificate":                    {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, true, ""},
+		"with its user":                           {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, withUsers.Status.ClusterID, true, ""},
+		"with a user that etcd does not ask for":  {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false, ""},
+		"with a certificate that etcd ignores":    {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false, ""},
+		"by its EtcdCluster":                      {of("http://m0.etcd.ns.svc:2379"), victim.Status.ClusterID, true, ""},
+		"by a DNS domain of the user":             {of("http://m0.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false, ""},
+		"by one of several members":               {of("http://m0.etcd.ns.svc:2379", "http://m1.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false, ""},
+		"by a status with other members":          {of("http://m0.etcd.victim.svc:2379"), victim.Status.ClusterID, false, ""},
+		"another etcd by a DNS domain":            {of("http://m0.etcd.ns.svc.cluster.local:2379"), "00000000000000bb", true, ""},
+		"in its own namespace":                    {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true, ""},
+		"another etcd":                            {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true, ""},
+		"by the new members of a restore":         {state.JobSpec{Namespace: "ns"}, "00000000000000ee", false, ""},
+		"before its status has the ID":            {state.JobSpec{Namespace: "ns"}, "00000000000000ff", false, "http://m0.formed.victim.svc.cluster.local:2380"},
+		"before the status of another one has it": {state.JobSpec{Namespace: "ns"}, "00000000000000ff", true, "http://m0.other.victim.svc:2380"},
+		"a source with the name of its standby":   {state.JobSpec{Namespace: "ns"}, "00000000000000ff", true, "http://m0.standby.victim.svc:2380"},
 	} {
-		if err := r.mayFence(t.Context(), test.job, test.id); (err == nil) != test.want {
+		if err := r.mayFence(t.Context(), test.job, locked{named(test.peer)}, test.id); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -83,18 +83,17 @@ func (t *runner) take(among *archivePlaces, namespace, what string) error {
 }
 
 // prepare connects to the healthy voters of the cluster and to the store.
-func (t *runner) prepare(ctx context.Context, spec Spec) (cluster *watch.Client, store objstore.Store, advice string, err error) {
+func (t *runner) prepare(ctx context.Context, spec Spec, secrets *keptSecrets) (cluster *watch.Client, store objstore.Store, advice string, err error) {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	o := spec.job
 	if err = t.ConfirmRecovery(limited, o, spec.recovery); err != nil {
 		return nil, nil, "", ofMembers(err)
 	}
-	if store, err = t.Store(limited, o); err != nil {
+	if store, err = secrets.open(limited, o); err != nil {
 		return nil, nil, "", err
 	}
-	store = newReopened(store, t.Now, func(ctx context.Context) (objstore.Store, error) { return t.Store(ctx, o) })
-	by, err := t.Access(limited, o)
+	by, err := t.Access(secrets.members(limited), o)
 	if err != nil {
 		return nil, nil, "", err
 	}

@@ -67,7 +67,9 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	defer release()
 	grow, shrink := t.extra(a.key.Object.Namespace)
 	defer shrink()
-	cluster, store, advice, err := t.prepare(ctx, spec)
+	secrets := t.secretsOf(a.key.Object.Namespace)
+	defer secrets.release()
+	cluster, store, advice, err := t.prepare(ctx, spec, secrets)
 	if err != nil {
 		return errors.Join(err, t.callOffAlone(ctx, a, spec, err))
 	}

@@ -60,6 +60,9 @@ func (t *Clients) Secret(ctx context.Context, namespace, name string, wanted ...
 		// The API gives an empty Secret as nil, which stands for the operator's own identity.
 		data = map[string][]byte{}
 	}
+	if err == nil {
+		err = keep(ctx, data)
+	}
 	return data, err
 }
 

@@ -74,7 +74,7 @@ func (s *Secrets) certificateOf(ctx context.Context, v *view.View, want *unstruc
 	if err := s.APIReader.Get(ctx, key, read); err != nil {
 		return nil, err
 	}
-	s.Memory.OfView(v).put(name, read)
+	s.keep(v, name, read)
 	return read, nil
 }
 

@@ -85,6 +85,7 @@ func (s *Secrets) Keep(v *view.View) {
 	renewed := !k.until.IsZero() && v.Now.After(k.until)
 	if s.Rereads == nil || !same || renewed || s.confirms(len(k.objects), v.Now) {
 		*k = keptReads{generation: v.Cluster.Generation, annotations: maps.Clone(v.Cluster.Annotations)}
+		s.Ledger.set(v.Key(), 0)
 	}
 	if k.since.IsZero() {
 		k.since = v.Now
@@ -106,7 +107,10 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 		*k = keptReads{}
 	case unsettled && v.Now.Sub(k.since) >= startingReads:
 		*k = k.ofUsers(v)
+	default:
+		return
 	}
+	s.Ledger.set(v.Key(), s.Memory.OfView(v).own+s.Memory.OfView(v).shared) // never more than before
 }
 
 // Writes reports whether a step changes what is kept.

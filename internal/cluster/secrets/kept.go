@@ -72,10 +72,11 @@ const maxKept = 64 << 10
 // maxOfCluster is the same for all Secrets and Certificates of one EtcdCluster. A cluster with a hundred users has three hundred of them, with 8 KiB for each user.
 const maxOfCluster = 2 << 20
 
-// put keeps what was read, unless it is too large, or others fill the memory of the cluster.
-func (k *keptReads) put(name string, read client.Object) {
+// put keeps what was read, unless it is too large, or others fill the memory of the cluster, or that of all clusters. admit reports whether the cluster may keep so many bytes.
+func (k *keptReads) put(name string, read client.Object, admit func(bytes int) bool) {
 	own, contents := k.costOf(read)
-	if kubecache.HeldSize(read) > maxKept || k.own-k.costs[name]+own+k.shared+contents > maxOfCluster {
+	all := k.own - k.costs[name] + own + k.shared + contents
+	if kubecache.HeldSize(read) > maxKept || all > maxOfCluster || !admit(all) {
 		k.large = true
 		return
 	}

@@ -37,7 +37,7 @@ func (s *Secrets) secretOf(ctx context.Context, v *view.View, name string) (*cor
 	if err != nil {
 		return nil, err
 	}
-	s.Memory.OfView(v).put(nameOfKept(read, key), read)
+	s.keep(v, nameOfKept(read, key), read)
 	return cmp.Or(s.keptSecret(v, key), read), nil
 }
 

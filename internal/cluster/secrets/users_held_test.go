@@ -89,13 +89,15 @@ func (c *certified) fill(user string, size, i int, unique bool) {
 	}
 }
 
+func admitted(int) bool { return true }
+
 // A Secret that is read again and again counts once, so it does not fill what is kept of the cluster.
 func TestWhatIsReadAgainCountsOnce(t *testing.T) {
 	k := keptReads{}
 	key := client.ObjectKey{Namespace: "ns", Name: "a"}
 	secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": []byte(strings.Repeat("a CA", 1000)), "tls.key": []byte("short")}}
 	for range 2000 {
-		k.put(nameOfKept(secret, key), secret)
+		k.put(nameOfKept(secret, key), secret, admitted)
 		k.drop(secret, key)
 	}
 	if k.large || k.own != 0 || k.shared != 4000 {
@@ -112,7 +114,7 @@ func TestFewBytesOfAClusterAreKept(t *testing.T) {
 		k, contents := keptReads{}, 0
 		for i := range 300 {
 			secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": fmt.Append([]byte(strings.Repeat("x", test.size)), i)}}
-			k.put(fmt.Sprint(i), secret)
+			k.put(fmt.Sprint(i), secret, admitted)
 		}
 		for _, content := range k.contents {
 			contents += len(content)

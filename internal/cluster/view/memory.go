@@ -34,7 +34,7 @@ func (m *Memory[T]) Of(name types.NamespacedName, uid types.UID) *T {
 }
 
 // OfView returns what is remembered of the EtcdCluster of a view.
-func (m *Memory[T]) OfView(v *View) *T { return m.Of(v.key(), v.UID) }
+func (m *Memory[T]) OfView(v *View) *T { return m.Of(v.Key(), v.UID) }
 
 // Count is the number of EtcdClusters.
 func (m *Memory[T]) Count() int {

@@ -50,8 +50,8 @@ type View struct {
 	Obstructed error
 }
 
-// key is the namespace and the name of the EtcdCluster.
-func (v *View) key() types.NamespacedName {
+// Key is the namespace and the name of the EtcdCluster.
+func (v *View) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: v.Namespace, Name: v.Name}
 }
 

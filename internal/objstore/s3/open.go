@@ -27,6 +27,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open S3 bucket %s: %w", c.Bucket, err)
 	}
+	if len(c.CABundle) > 0 {
+		if c.CABundle, err = pki.Trusted(c.CABundle); err != nil {
+			return nil, fmt.Errorf("open S3 bucket %s: ca.crt in the Secret: %w", c.Bucket, err)
+		}
+	}
 	cfg, err := config.LoadDefaultConfig(ctx, c.loadOptions()...)
 	if err != nil {
 		return nil, fmt.Errorf("open S3 bucket %s: %w", c.Bucket, err)
@@ -75,7 +80,7 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 			credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)))
 	}
 	if len(c.CABundle) > 0 {
-		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(pki.ParseBundle(c.CABundle).PEM())))
+		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(c.CABundle)))
 	}
 	return opts
 }

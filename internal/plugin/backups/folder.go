@@ -15,6 +15,24 @@ func Folder(of v1beta2.Storage, below string) v1beta2.Storage {
 	return block
 }
 
+// SamePlace reports whether two blocks name the same folder of the same store.
+func SamePlace(a, b v1beta2.Storage) bool {
+	return strings.TrimSuffix(Path(a), "/") == strings.TrimSuffix(Path(b), "/") && strings.TrimSuffix(Endpoint(a), "/") == strings.TrimSuffix(Endpoint(b), "/")
+}
+
+// Endpoint returns the URL of a store; empty for that of its provider.
+func Endpoint(of v1beta2.Storage) string {
+	switch {
+	case of.S3 != nil:
+		return of.S3.Endpoint
+	case of.GCS != nil:
+		return of.GCS.Endpoint
+	case of.ABS != nil:
+		return of.ABS.Endpoint
+	}
+	return ""
+}
+
 // forReading returns the block of a store without the options that apply only to writing.
 func forReading(of v1beta2.Storage) v1beta2.Storage {
 	block := *of.DeepCopy()

@@ -57,13 +57,16 @@ func Revision(o Objects) (revision int64, differs string) {
 	return promoted.Revision, ""
 }
 
-// NotCompared says why only the statuses were compared.
+// NothingToCompare says why nothing was compared after a person has cleaned up.
+const NothingToCompare = "the new cluster serves. Nothing was compared, because the EtcdBackup of the source does not exist any more"
+
+// NotCompared says why only the statuses were compared. A script that deletes the source must not take that for a success.
 func NotCompared(o Objects, revision int64, why error) string {
-	text := fmt.Sprintf("Both statuses name revision %d. The keys were not compared: %v. To compare them, run the command again", revision, why)
+	text := fmt.Sprintf("the new cluster serves, and both statuses name revision %d, but the keys were not compared: %v. Keep the source, and run the command again", revision, why)
 	if o.Backup.Spec.EtcdCluster == nil {
-		text += ", and name with --via how this machine reaches the source"
+		text += " with --via and the address by which this machine reaches the source"
 	}
-	return text + "."
+	return text
 }
 
 // Mismatch says what to do if both sides differ.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -82,7 +83,7 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 	}
 	if r.From != nil {
 		c.Spec.Size, user = r.From.Spec.Size, r.From.Spec.Auth.OperatorSecretName()
-		c.Spec.Pod, c.Spec.Etcd = r.From.Spec.Pod.DeepCopy(), r.From.Spec.Etcd.DeepCopy()
+		c.Spec.Pod, c.Spec.Etcd = podLike(r.From.Spec.Pod, r.From.Namespace == r.Namespace), r.From.Spec.Etcd.DeepCopy()
 	}
 	if r.Size != 0 {
 		c.Spec.Size = r.Size
@@ -92,6 +93,26 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 	}
 	c.Spec.Auth = r.auth(user)
 	return c, nil
+}
+
+// podLike returns the settings of Pods for the new EtcdCluster. In another namespace it leaves out all that runs code of the old one, or names objects: who may write the old
+// EtcdCluster could otherwise run a container there, with the Secrets and ServiceAccounts of that namespace.
+func podLike(of *v1beta2.PodPolicy, here bool) *v1beta2.PodPolicy {
+	from := of.DeepCopy()
+	if from == nil || here {
+		return from
+	}
+	pod := &v1beta2.PodPolicy{
+		NodeSelector: from.NodeSelector, Affinity: from.Affinity, AntiAffinity: from.AntiAffinity, TopologySpreadConstraints: from.TopologySpreadConstraints, Tolerations: from.Tolerations,
+		TerminationGracePeriodSeconds: from.TerminationGracePeriodSeconds, Resources: from.Resources, EmptyDir: from.EmptyDir,
+	}
+	pod.Resources.Claims = nil
+	if claim := from.PersistentVolumeClaimSpec; claim != nil {
+		pod.PersistentVolumeClaimSpec = &corev1.PersistentVolumeClaimSpec{
+			AccessModes: claim.AccessModes, Resources: claim.Resources, StorageClassName: claim.StorageClassName, VolumeMode: claim.VolumeMode,
+		}
+	}
+	return pod
 }
 
 // Secrets returns the names of the Secrets that a migration needs in a namespace, without those that it does not name.

@@ -99,6 +99,36 @@ func ofSwitchover(o Objects) (p Progress, asked bool) {
 	return Progress{Stage: HandingOver, Line: fmt.Sprintf("%s: %s", on.Phase, terminal.OneLine(on.Message))}, true
 }
 
+// HasTakenOver reports whether a standby has become the cluster.
+func HasTakenOver(o Objects) bool {
+	return promotedOf(o.Restore) != nil || o.Backup != nil && o.Backup.Status.Switchover != nil && o.Backup.Status.Switchover.Phase == v1beta2.SwitchoverPromoted
+}
+
+// TakenByOther reports whether the source has handed its clients over to another EtcdRestore, which cannot be called off.
+func TakenByOther(o Objects) bool {
+	if o.Backup == nil || !HasTakenOver(o) {
+		return false
+	}
+	p, _ := ofSwitchover(o)
+	return p.Final
+}
+
+// Withdrawn returns by what the source takes writes again although it was asked to hand its clients over; empty if it does not.
+func Withdrawn(o Objects) string {
+	const again = "A switchover is called off then, unless the standby was first. Run the command again to see that"
+	switch b := o.Backup; {
+	case HasTakenOver(o):
+		return ""
+	case b == nil:
+		return "the EtcdBackup of the source was deleted. " + again
+	case b.DeletionTimestamp != nil:
+		return fmt.Sprintf("EtcdBackup %s/%s is being deleted. %s", b.Namespace, b.Name, again)
+	case b.Spec.Continuous != nil && !b.Spec.Continuous.Switchover:
+		return "somebody has called the switchover off, so the source takes writes again"
+	}
+	return ""
+}
+
 // ofArchive returns how far the archive of the source is.
 func ofArchive(b v1beta2.EtcdBackup) Progress {
 	name := "EtcdBackup " + b.Namespace + "/" + b.Name

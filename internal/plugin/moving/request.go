@@ -18,6 +18,8 @@ type Request struct {
 	Endpoints []string
 	From      *v1beta2.EtcdCluster
 	Archive   *v1beta2.EtcdBackup
+	// Cluster and Backup are what the flags name as the source, as "<namespace>/<name>"; empty without the flag.
+	Cluster, Backup string
 	// BackupNamespace is where the EtcdBackup of endpoints is.
 	BackupNamespace string
 	// TLSSecret and AuthSecret are those of endpoints.

@@ -85,8 +85,12 @@ func NoWayBack(o Objects) string {
 		SourceOf(*o.Backup), o.Backup.Namespace, o.Backup.Name)
 }
 
-// CalledOff says what has become of a switchover that took too long.
-func CalledOff(limit, last string) string {
-	return fmt.Sprintf("the standby has not taken over within %s (%s), so the command has called the switchover off, and the source takes writes again. No write is lost. Correct the cause, or allow more time with --max-outage, and run the command again",
-		limit, strings.TrimSuffix(cmp.Or(last, "no progress was reported"), "."))
+// TooLong says that a switchover took too long.
+func TooLong(limit, last string) string {
+	return fmt.Sprintf("the standby has not taken over within %s (%s). Correct the cause, or allow more time with --max-outage", limit, strings.TrimSuffix(cmp.Or(last, "no progress was reported"), "."))
+}
+
+// CalledOff says what has become of a switchover that was called off.
+func CalledOff(why string) string {
+	return strings.TrimSuffix(why, ".") + ". The command has called the switchover off, and the source takes writes again. No write is lost. Run the command again to continue"
 }

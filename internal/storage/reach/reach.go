@@ -97,13 +97,14 @@ func (s Settings) trusted() (*x509.CertPool, error) {
 	if s[EnvCACertificates] == "" {
 		return nil, nil //nolint:nilnil // those of the system
 	}
-	if _, err := pki.Pool([]byte(s[EnvCACertificates])); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrSettings, EnvCACertificates, err)
+	bundle := pki.ParseBundle([]byte(s[EnvCACertificates]))
+	if len(bundle) == 0 {
+		return nil, fmt.Errorf("%w: %s: it contains no PEM certificate", ErrSettings, EnvCACertificates)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
-	pool.AppendCertsFromPEM(pki.ParseBundle([]byte(s[EnvCACertificates])).PEM())
+	pool.AppendCertsFromPEM(bundle.PEM())
 	return pool, nil
 }

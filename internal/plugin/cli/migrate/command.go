@@ -100,6 +100,12 @@ func (m *migration) choose(ctx context.Context) error {
 	if r.BackupNamespace == "" {
 		r.BackupNamespace = r.Namespace
 	}
+	if m.flags.cluster != "" {
+		r.Cluster = keyOf(m.flags.cluster, r.Namespace).String()
+	}
+	if m.flags.backup != "" {
+		r.Backup = keyOf(m.flags.backup, r.Namespace).String()
+	}
 	restore, err := find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.ObjectName()}, &v1beta2.EtcdRestore{})
 	if err != nil {
 		return err
@@ -117,7 +123,7 @@ func (m *migration) choose(ctx context.Context) error {
 		err = m.chooseCluster(ctx, keyOf(m.flags.cluster, r.Namespace))
 	default:
 		m.backup = client.ObjectKey{Namespace: r.BackupNamespace, Name: r.ObjectName()}
-		r.Archive, err = m.begun(ctx)
+		r.Archive, err = find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{}) // of a run before that has ended before the standby was created
 	}
 	if err == nil && r.Archive != nil && r.Archive.Spec.EtcdCluster != nil && r.From == nil {
 		r.From, err = find(ctx, m.w, client.ObjectKey{Namespace: r.Archive.Namespace, Name: r.Archive.Spec.EtcdCluster.Name}, &v1beta2.EtcdCluster{})
@@ -150,7 +156,7 @@ func (m *migration) chooseCluster(ctx context.Context, key client.ObjectKey) (er
 	}
 	m.backup = client.ObjectKey{Namespace: key.Namespace, Name: r.ObjectName()}
 	if r.Store.Type != "" {
-		r.Archive, err = m.begun(ctx)
+		r.Archive, err = find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{})
 		return err
 	}
 	var all v1beta2.EtcdBackupList
@@ -166,23 +172,15 @@ func (m *migration) chooseCluster(ctx context.Context, key client.ObjectKey) (er
 	return nil
 }
 
-// begun returns the EtcdBackup of a run before that has ended before the standby was created. It must archive what the flags name.
-func (m *migration) begun(ctx context.Context) (*v1beta2.EtcdBackup, error) {
-	r := m.flags.request
-	found, err := find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{})
-	if err != nil || found == nil {
-		return nil, err
-	}
-	other := len(r.Endpoints) > 0 && !slices.Equal(r.Endpoints, found.Spec.EtcdEndpoints) || r.From != nil && (found.Spec.EtcdCluster == nil || found.Spec.EtcdCluster.Name != r.From.Name)
-	if other {
-		return nil, fmt.Errorf("EtcdBackup %s exists in namespace %s, and archives %s. Nothing was changed. Delete it, or choose another name for the new cluster", found.Name, found.Namespace, moving.SourceOf(*found))
-	}
-	return found, nil
-}
-
 // check refuses what cannot end well, before anything is created.
 func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) error {
 	r := m.flags.request
+	if why := r.Foreign(moving.Objects{Backup: r.Archive, Restore: restore}); why != "" {
+		return fmt.Errorf("%s. Nothing was changed", why)
+	}
+	if moving.HasTakenOver(moving.Objects{Restore: restore}) {
+		return nil // only the end is left, and the source may be deleted
+	}
 	if r.Archive == nil && r.From == nil && len(r.Endpoints) == 0 {
 		if restore != nil {
 			return fmt.Errorf("EtcdRestore %s follows EtcdBackup %s/%s, which does not exist. Nothing was changed. Create it again with the same location, or delete the EtcdRestore and its EtcdCluster", restore.Name, m.backup.Namespace, m.backup.Name)
@@ -199,6 +197,9 @@ func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) err
 		if exists, err := find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, &v1beta2.EtcdCluster{}); err != nil || exists != nil {
 			return cmp.Or(err, fmt.Errorf("EtcdCluster %s exists already. Nothing was changed. A standby begins with a new EtcdCluster, so choose another name", r.Name))
 		}
+	}
+	if why := r.StrangeStore(); why != "" && restore == nil {
+		return fmt.Errorf("%s. Nothing was changed", why)
 	}
 	m.version = m.sides().version(ctx)
 	if why := r.Unsupported(m.version); why != "" && restore == nil {

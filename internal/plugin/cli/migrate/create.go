@@ -63,8 +63,10 @@ func (m *migration) createStandby(ctx context.Context) error {
 		}
 		m.objects.Restore = &restore
 	}
-	if m.objects.Cluster == nil {
-		if err := m.create(ctx, &cluster, "EtcdCluster"); err != nil {
+	if m.objects.Cluster == nil { // also after Ctrl-C: another run would not know the flags
+		both, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestLimit)
+		defer cancel()
+		if err := m.create(both, &cluster, "EtcdCluster"); err != nil {
 			return m.ended(ctx, moving.Archived, err)
 		}
 	}
@@ -76,8 +78,9 @@ func (m *migration) createStandby(ctx context.Context) error {
 
 func (m *migration) create(ctx context.Context, object client.Object, kind string) error {
 	err := m.w.Create(ctx, object)
-	if apierrors.IsAlreadyExists(err) { // another run of the command was faster
-		return nil
+	if apierrors.IsAlreadyExists(err) { // another run of the command was faster, or somebody else has made an object with that name
+		_, err = m.read(ctx)
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s cannot be created in namespace %s: %w", kind, object.GetName(), object.GetNamespace(), err)

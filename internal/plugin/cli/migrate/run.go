@@ -3,11 +3,7 @@ package migrate
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
@@ -48,79 +44,8 @@ func (m *migration) run(ctx context.Context) error {
 	return m.finish(ctx)
 }
 
-// handOver asks, and lets the source stop its writes.
-func (m *migration) handOver(ctx context.Context) error {
-	limit := ""
-	if m.flags.maxOutage > 0 {
-		limit = m.flags.maxOutage.String()
-	}
-	if err := m.p.Confirm(ctx, moving.HandOverQuestion(m.objects, limit)); err != nil {
-		return m.ended(ctx, moving.Ready, err)
-	}
-	now, err := m.read(ctx) // a person may have taken minutes to answer
-	switch {
-	case err != nil:
-		return m.ended(ctx, moving.Ready, err)
-	case now.Stage < moving.Ready || now.Problem != "":
-		return m.ended(ctx, moving.Following, fmt.Errorf("the standby is behind again: %s. The source takes writes", now.Line))
-	case now.Stage > moving.Ready:
-		return nil
-	}
-	if m.objects.Restore.Spec.Follow.Promote == "" {
-		before := m.objects.Restore.DeepCopy()
-		m.objects.Restore.Spec.Follow.Promote = v1beta2.FollowPromotePlanned
-		if err := m.w.Patch(ctx, m.objects.Restore, client.MergeFrom(before)); err != nil {
-			return m.ended(ctx, moving.Ready, fmt.Errorf("EtcdRestore %s cannot be changed: %w", m.objects.Restore.Name, err))
-		}
-	}
-	if err := m.setSwitchover(ctx, true); err != nil {
-		return m.ended(ctx, moving.Ready, err)
-	}
-	return nil
-}
-
-// setSwitchover asks the source to hand its clients over, or calls that off.
-func (m *migration) setSwitchover(ctx context.Context, is bool) error {
-	before := m.objects.Backup.DeepCopy()
-	m.objects.Backup.Spec.Continuous.Switchover = is
-	if err := m.w.Patch(ctx, m.objects.Backup, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("EtcdBackup %s cannot be changed: %w", m.objects.Backup.Name, err)
-	}
-	return nil
-}
-
-// awaitPromotion waits until the standby has taken over. If that takes too long, it calls the switchover off. The store decides which of the two was first.
-func (m *migration) awaitPromotion(ctx context.Context) error {
-	limit := m.flags.maxOutage
-	if limit <= 0 {
-		limit = m.p.Timeout
-	}
-	now, err := m.await(ctx, moving.Starting, limit)
-	if !errors.Is(err, errTooLong) || m.flags.maxOutage <= 0 {
-		return err
-	}
-	if err := m.setSwitchover(ctx, false); err != nil {
-		return m.ended(ctx, moving.HandingOver, err)
-	}
-	late := moving.CalledOff(limit.String(), now.Line)
-	if err := m.say("The command calls the switchover off."); err != nil {
-		return err
-	}
-	promoted := false
-	err = m.poll(ctx, m.p.Timeout, func(now moving.Progress) (bool, error) {
-		promoted = now.Stage >= moving.Starting // the standby was first
-		return promoted || m.objects.Backup != nil && m.objects.Backup.Status.Switchover == nil, nil
-	})
-	switch {
-	case err != nil:
-		return m.ended(ctx, moving.Following, fmt.Errorf("the switchover is being called off, and the source may refuse writes until that is done: %w", err))
-	case !promoted:
-		return errors.New(late)
-	}
-	return nil
-}
-
-// finish waits until the new cluster serves, compares both sides, and says what is left to do.
+// finish waits until the new cluster serves, compares both sides, and says what is left to do. Without a comparison, the command fails: what deletes the source after a
+// success must not delete data that the new cluster lacks.
 func (m *migration) finish(ctx context.Context) error {
 	if _, err := m.await(ctx, moving.Serving, m.p.Timeout); err != nil {
 		return err
@@ -128,25 +53,25 @@ func (m *migration) finish(ctx context.Context) error {
 	if err := m.say(moving.Connect(*m.objects.Cluster)); err != nil {
 		return err
 	}
-	verified, err := m.verify(ctx)
+	notCompared, err := m.verify(ctx)
 	if err != nil {
 		return err
 	}
 	if _, err := m.await(ctx, moving.Complete, m.p.Timeout); err != nil {
 		return err
 	}
-	if verified != "" { // the first member may have restarted to get its final settings
-		if verified, err = m.verify(ctx); err != nil {
+	if notCompared != "" { // the first member may have restarted to get its final settings
+		if notCompared, err = m.verify(ctx); err != nil {
 			return err
 		}
 	}
-	if verified != "" {
-		if err := m.say(verified); err != nil {
+	if m.objects.Backup != nil {
+		if err := m.say(moving.NoWayBack(m.objects)); err != nil {
 			return err
 		}
 	}
-	if m.objects.Backup == nil {
-		return nil
+	if notCompared != "" {
+		return errors.New(notCompared)
 	}
-	return m.say(moving.NoWayBack(m.objects))
+	return nil
 }

@@ -135,20 +135,22 @@ func (o sides) asOperator(ctx context.Context, spec v1beta2.EtcdBackupSpec) (sec
 	if err != nil {
 		return nil, nil, err
 	}
-	if at := passwordRefused(spec, string(data["endpoints"])); at != "" {
-		return nil, nil, fmt.Errorf("the password in Secret %s is not sent to %s, because the server there could read it", spec.ClientAuthSecret, at)
+	if at := passwordRefused(spec, string(data["endpoints"]), o.via); at != "" {
+		return nil, nil, fmt.Errorf("the password in Secret %s is not sent from this machine to %s, because whatever answers there could read it without TLS", spec.ClientAuthSecret, at)
 	}
 	login, err = etcd.NewLogin(data[v1beta2.AuthUsernameKey], data[v1beta2.AuthPasswordKey])
 	return security, login, err
 }
 
-// passwordRefused returns an endpoint that must not get the password, as backup-operator decides: without TLS, the Secret must name it.
-func passwordRefused(spec v1beta2.EtcdBackupSpec, named string) string {
+// passwordRefused returns an endpoint that must not get the password. As for backup-operator, the Secret must name an endpoint without TLS. Its name may mean another server
+// on this machine than in Kubernetes, so the user must also name the address.
+func passwordRefused(spec v1beta2.EtcdBackupSpec, named, via string) string {
 	allowed := strings.FieldsFunc(named, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 	for _, endpoint := range spec.EtcdEndpoints {
 		parsed, err := url.Parse(endpoint)
 		overTLS := err == nil && parsed.Scheme == "https" && spec.ClientTLSSecret != ""
-		if !overTLS && !slices.ContainsFunc(allowed, func(by string) bool { return strings.TrimRight(by, "/") == strings.TrimRight(endpoint, "/") }) {
+		byName := slices.ContainsFunc(allowed, func(by string) bool { return strings.TrimRight(by, "/") == strings.TrimRight(endpoint, "/") })
+		if !overTLS && (via == "" || !byName) {
 			return endpoint
 		}
 	}

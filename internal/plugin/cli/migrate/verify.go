@@ -8,11 +8,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
-// verify compares both sides at the last revision of the source, and says that they are equal. If one of them cannot be asked, it returns why only the statuses were
-// compared.
+// verify compares both sides at the last revision of the source, and says that they are equal. If one of them cannot be asked, it returns why they were not compared.
 func (m *migration) verify(ctx context.Context) (notCompared string, err error) {
 	if m.objects.Backup == nil {
-		return "The EtcdBackup of the source does not exist any more, so nothing was compared.", nil
+		return moving.NothingToCompare, nil
 	}
 	revision, differs := moving.Revision(m.objects)
 	if differs != "" {
