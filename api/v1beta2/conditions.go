@@ -276,6 +276,10 @@ const (
 	ReasonSnapshotTooNew = "SnapshotTooNew"
 	// ReasonBackupNotFound means that the EtcdBackup in the spec does not exist in this namespace.
 	ReasonBackupNotFound = "BackupNotFound"
+	// ReasonClaimNotFound means that the PersistentVolumeClaim in spec.volume does not exist in this namespace, or has lost its volume.
+	ReasonClaimNotFound = "ClaimNotFound"
+	// ReasonClaimInUse means that a Pod uses the PersistentVolumeClaim in spec.volume, or that it is the volume of a member.
+	ReasonClaimInUse = "ClaimInUse"
 	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond, or restore-operator needed
 	// too long to read a snapshot.
 	ReasonDeadlineExceeded = "DeadlineExceeded"

@@ -32,7 +32,7 @@ type EtcdRestore struct {
 
 	// Desired restore. It cannot change, but for follow.promote: to try again, create an EtcdRestore with another name.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.etcdCluster == oldSelf.etcdCluster && has(self.backupStorageType) == has(oldSelf.backupStorageType) && (!has(self.backupStorageType) || self.backupStorageType == oldSelf.backupStorageType) && has(self.etcdBackup) == has(oldSelf.etcdBackup) && (!has(self.etcdBackup) || self.etcdBackup == oldSelf.etcdBackup) && has(self.select) == has(oldSelf.select) && (!has(self.select) || self.select == oldSelf.select) && has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished) && (!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished == oldSelf.ttlSecondsAfterFinished) && has(self.revisionBump) == has(oldSelf.revisionBump) && (!has(self.revisionBump) || self.revisionBump == oldSelf.revisionBump) && has(self.replaces) == has(oldSelf.replaces) && (!has(self.replaces) || self.replaces == oldSelf.replaces) && has(self.dryRun) == has(oldSelf.dryRun) && (!has(self.dryRun) || self.dryRun == oldSelf.dryRun) && has(self.safetySnapshot) == has(oldSelf.safetySnapshot) && (!has(self.safetySnapshot) || self.safetySnapshot == oldSelf.safetySnapshot) && has(self.prefixes) == has(oldSelf.prefixes) && (!has(self.prefixes) || self.prefixes == oldSelf.prefixes) && has(self.prune) == has(oldSelf.prune) && (!has(self.prune) || self.prune == oldSelf.prune) && has(self.signing) == has(oldSelf.signing) && (!has(self.signing) || self.signing == oldSelf.signing) && has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3 == oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && (!has(self.gcs) || self.gcs == oldSelf.gcs) && has(self.abs) == has(oldSelf.abs) && (!has(self.abs) || self.abs == oldSelf.abs) && has(self.oss) == has(oldSelf.oss) && (!has(self.oss) || self.oss == oldSelf.oss) && has(self.follow) == has(oldSelf.follow) && (!has(self.follow) || !has(oldSelf.follow.promote) || has(self.follow.promote) && (self.follow.promote == oldSelf.follow.promote || oldSelf.follow.promote == 'Planned'))",message="a restore runs once, so its spec cannot change, but for follow.promote, which can be set once, and changed from Planned to Now: delete this EtcdRestore, or create one with another name"
+	// +kubebuilder:validation:XValidation:rule="self.etcdCluster == oldSelf.etcdCluster && has(self.backupStorageType) == has(oldSelf.backupStorageType) && (!has(self.backupStorageType) || self.backupStorageType == oldSelf.backupStorageType) && has(self.etcdBackup) == has(oldSelf.etcdBackup) && (!has(self.etcdBackup) || self.etcdBackup == oldSelf.etcdBackup) && has(self.select) == has(oldSelf.select) && (!has(self.select) || self.select == oldSelf.select) && has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished) && (!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished == oldSelf.ttlSecondsAfterFinished) && has(self.revisionBump) == has(oldSelf.revisionBump) && (!has(self.revisionBump) || self.revisionBump == oldSelf.revisionBump) && has(self.replaces) == has(oldSelf.replaces) && (!has(self.replaces) || self.replaces == oldSelf.replaces) && has(self.dryRun) == has(oldSelf.dryRun) && (!has(self.dryRun) || self.dryRun == oldSelf.dryRun) && has(self.safetySnapshot) == has(oldSelf.safetySnapshot) && (!has(self.safetySnapshot) || self.safetySnapshot == oldSelf.safetySnapshot) && has(self.prefixes) == has(oldSelf.prefixes) && (!has(self.prefixes) || self.prefixes == oldSelf.prefixes) && has(self.prune) == has(oldSelf.prune) && (!has(self.prune) || self.prune == oldSelf.prune) && has(self.signing) == has(oldSelf.signing) && (!has(self.signing) || self.signing == oldSelf.signing) && has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3 == oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && (!has(self.gcs) || self.gcs == oldSelf.gcs) && has(self.abs) == has(oldSelf.abs) && (!has(self.abs) || self.abs == oldSelf.abs) && has(self.oss) == has(oldSelf.oss) && (!has(self.oss) || self.oss == oldSelf.oss) && has(self.volume) == has(oldSelf.volume) && (!has(self.volume) || self.volume == oldSelf.volume) && has(self.follow) == has(oldSelf.follow) && (!has(self.follow) || !has(oldSelf.follow.promote) || has(self.follow.promote) && (self.follow.promote == oldSelf.follow.promote || oldSelf.follow.promote == 'Planned'))",message="a restore runs once, so its spec cannot change, but for follow.promote, which can be set once, and changed from Planned to Now: delete this EtcdRestore, or create one with another name"
 	Spec EtcdRestoreSpec `json:"spec"`
 	// Observed state of the restore. Only restore-operator writes it.
 	// +optional
@@ -51,7 +51,9 @@ type EtcdRestoreList struct {
 
 // EtcdRestoreSpec names the snapshot to restore and the cluster to restore it into.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
+// +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) ? 1 : 0) + (has(self.etcdBackup) ? 1 : 0) + (has(self.volume) ? 1 : 0) == 1",message="exactly one source is required: write backupStorageType with its block (an object in a store), etcdBackup.name (a snapshot of that EtcdBackup) or volume.claimName (the data directory of an etcd)"
+// +kubebuilder:validation:XValidation:rule="!has(self.volume) || !has(self.select) && !has(self.prefixes) && !has(self.follow) && !has(self.signing) && (!has(self.dryRun) || !self.dryRun)",message="only the first member of the restored cluster reads a volume, and it restores all of it: remove select, prefixes, follow, signing and dryRun"
+// +kubebuilder:validation:XValidation:rule="!has(self.volume) || !has(self.safetySnapshot) || self.safetySnapshot in ['IfPossible', 'Skip']",message="a safety snapshot is stored beside the snapshot that is restored, and a volume has no store: remove safetySnapshot, and take a backup before"
 // +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
@@ -77,6 +79,11 @@ type EtcdRestoreSpec struct {
 	// select, it restores the newest snapshot. Write either this or backupStorageType.
 	// +optional
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
+	// Volume with the data directory of an etcd that does not run, for example of a member whose EtcdCluster was deleted. The restored data also has the
+	// writes that are only in the write-ahead log. The seed reads and verifies it while the old members serve. Their volumes are kept as after each restore, and
+	// no safety snapshot is taken. Write either this, backupStorageType or etcdBackup.
+	// +optional
+	Volume *RestoreVolume `json:"volume,omitempty"`
 	// Restores the newest snapshot that matches. An empty block matches every snapshot. With backupStorageType, the
 	// path is then a folder, "<bucket>/<folder>". With etcdBackup, the operator searches the folder of its series.
 	// Snapshots without a manifest, and those that failed a restore test, are ignored. If the folder holds snapshots of
@@ -218,6 +225,9 @@ type EtcdRestoreStatus struct {
 	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
+	// Volume that the seed reads. It is absent without spec.volume.
+	// +optional
+	Volume *RestoreVolumeStatus `json:"volume,omitempty"`
 	// How the seed reads the object, if restore-operator has read it with its own identity.
 	// +optional
 	SignedURL *SignedURLStatus `json:"signedURL,omitempty"`

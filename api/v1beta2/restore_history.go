@@ -129,7 +129,7 @@ func (r *EtcdRestore) Open() bool {
 
 // Verified returns whether restore-operator has verified from where the cluster is filled.
 func (r *EtcdRestore) Verified() bool {
-	return meta.IsStatusConditionTrue(r.Status.Conditions, ConditionVerified) && r.Status.Snapshot != nil && r.Status.HasSource()
+	return meta.IsStatusConditionTrue(r.Status.Conditions, ConditionVerified) && r.Status.Filled()
 }
 
 // Ended returns whether an EtcdRestore has failed or is complete.

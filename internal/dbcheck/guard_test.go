@@ -14,8 +14,9 @@ import (
 
 // readers are the functions that read a database or an archive that another party wrote.
 var readers = map[string][]string{
-	"dbfile": {"Inspect", "InspectReader", "Extract", "Restore", "TryRestore", "HashKV"},
-	"replay": {"Replay"},
+	"dbfile":  {"Inspect", "InspectReader", "Extract", "Restore", "TryRestore", "HashKV"},
+	"replay":  {"Replay"},
+	"datadir": {"Apply"},
 	// Tests only.
 	"dbcheck": {"InThisProcess"},
 }
@@ -27,6 +28,7 @@ var mayRead = map[string]string{
 	"internal/restoretest/child.go":    "the restore test",
 	"internal/archive/replay/child.go": "the replay",
 	"internal/seeder/restore.go":       "the seed, in a Pod of the user",
+	"internal/datadir/child.go":        "the log of a data directory",
 }
 
 // An operator serves all namespaces. A reader in its own process is how one file ends all of their snapshots.
@@ -42,7 +44,7 @@ func TestOnlyAProcessThatMayEndReadsDatabases(t *testing.T) {
 					name = of.Name + "." + n.Sel.Name
 				}
 			case *ast.CallExpr:
-				if id, ok := n.Fun.(*ast.Ident); ok && dir == "internal/archive/replay" && slices.Contains(readers["replay"], id.Name) {
+				if id, ok := n.Fun.(*ast.Ident); ok && (dir == "internal/archive/replay" || dir == "internal/datadir") && slices.Contains(readers[filepath.Base(dir)], id.Name) {
 					name = id.Name
 				}
 			}
@@ -67,6 +69,7 @@ var children = map[string]string{
 	"internal/dbcheck/parent.go":         "the check",
 	"internal/restoretest/parent.go":     "the restore test",
 	"internal/archive/replay/process.go": "the replay",
+	"internal/datadir/process.go":        "the log of a data directory",
 	"internal/plugin/etcdctl/etcdctl.go": "", // the terminal of the user: the plugin keeps nothing of it
 }
 

@@ -1,5 +1,6 @@
-// Package dbfile inspects, verifies and restores etcd snapshots in files. Only it and internal/archive/replay, which
-// replays an archive into such a file, import etcdutl or etcd's server code.
+// Package dbfile inspects, verifies and restores etcd snapshots in files. Only it, internal/archive/replay and
+// internal/archive/standby, which write an archive into such a file, and internal/datadir, which applies a write-ahead log to it, import etcdutl or
+// etcd's server code.
 //
 // A snapshot is the member's bbolt database followed by its SHA-256. The checks in this package read the file with explicit
 // bounds. bbolt itself maps the file into memory and trusts it, so a damaged page can end the process in a goroutine that

@@ -23,6 +23,7 @@ var bare = map[string]string{
 	"internal/cluster/members/await.go: await: go":                  "waits for an answer that another goroutine has read",
 	"internal/seeder/following.go: run: go":                         "reads a file that the kubelet writes, and waits",
 	"internal/seeder/catchup.go: catchUp: AfterFunc":                "ends a context",
+	"internal/datadir/child.go: serve: go":                          "a process of its own for one data directory",
 	"internal/dbcheck/child.go: serve: go":                          "a process of its own for one database",
 	"internal/restoretest/child.go: Main: go":                       "a process of its own for one restore test",
 	"internal/seeder/progress.go: serve: go":                        "a server, which recovers from a panic itself; the process serves one member",

@@ -45,6 +45,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		return err
 	}
 	r := newReconciler(mgr.GetClient(), mgr.GetEventRecorder(Name), counted, options.Server.Now, options)
+	r.direct = mgr.GetAPIReader()
 	if err := mgr.Add(manager.RunnableFunc(r.reader.proofs.Run)); err != nil {
 		return fmt.Errorf("add the snapshot readers to the manager: %w", err)
 	}

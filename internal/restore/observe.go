@@ -43,6 +43,9 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (st
 			state.Backup = &backup
 		}
 	}
+	if state.Volume, err = r.volume(ctx, &state); err != nil {
+		return state, err
+	}
 	if state.Backups, err = r.backups(ctx, &state); err != nil {
 		return state, err
 	}

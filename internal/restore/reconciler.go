@@ -54,6 +54,8 @@ type Reconciler struct {
 	server  *clock.Server
 	now     func() time.Time
 	any     bool // Options.AnyMember
+	// direct reads past the cache, which has no Pods and no volumes.
+	direct client.Reader
 }
 
 // newReconciler returns one whose workers do not run yet.
@@ -67,5 +69,6 @@ func newReconciler(c client.Client, recorder events.EventRecorder, counted *metr
 		writer: &keyWriter{reader: sources, writings: worker.New[state.Writing](options.MaxProofs)},
 		saver:  &saver{access: may, save: options.Save, safeties: worker.New[state.Safety](safetyWorkers(options.MaxProofs)), now: now},
 		urls:   urls,
+		direct: c,
 	}
 }

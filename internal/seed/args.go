@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -81,6 +82,9 @@ func flagsOf(r *Request) *pflag.FlagSet {
 	text(&r.Follow.ClusterID, "follow-cluster-id", "cluster ID of the base that was verified")
 	text(&r.Follow.Only, "follow-only-cluster-id", "the only cluster ID that is followed; if empty, any of the cluster")
 	text(&r.Follow.As, "follow-as", "EtcdRestore of the standby, as namespace/name, which a planned promotion names in the store")
+	text(&r.Volume.Claim, "volume", "PersistentVolumeClaim of the volume that is mounted at "+VolumeDir+" and has the data directory to restore; if empty, a snapshot is restored")
+	text(&r.Volume.Path, "volume-path", "folder of that volume")
+	text(&r.Volume.EtcdVersion, "etcd-version", "version of etcd that is to run on what is restored from that volume")
 	text(&r.DataDir, "data-dir", "data directory of etcd to make")
 	text(&r.Name, "name", "name of the member")
 	text(&r.PeerURL, "peer-url", "peer URL of the member")
@@ -90,19 +94,18 @@ func flagsOf(r *Request) *pflag.FlagSet {
 }
 
 func (r Request) validate() error {
-	errs := []error{storage.CheckArgs(r.Source)}
+	errs := []error{}
 	require := func(ok bool, message string) {
 		if !ok {
 			errs = append(errs, errors.New(message))
 		}
 	}
-	sum, err := hex.DecodeString(r.SHA256)
-	require(err == nil && len(sum) == 32, "--sha256 must be 64 hex digits")
-	require(r.Size > 0, "--size must be above 0")
-	require(r.PlainSize >= 0, "--plain-size must not be negative")
-	require(r.Revision >= 0, "--revision must not be negative")
-	require(r.Follow.Cluster == "" || r.SignedURL == "", "--follow cannot be used with --signed-url-secret")
-	require(r.Follow.Cluster != "" || r.Follow == Follow{}, "--follow is missing")
+	if r.Volume.Claim != "" {
+		r.validateVolume(require)
+	} else {
+		errs = append(errs, storage.CheckArgs(r.Source))
+		r.validateSnapshot(require)
+	}
 	require(filepath.IsAbs(r.DataDir) && filepath.Dir(r.DataDir) != "/", "--data-dir must be an absolute path inside a volume")
 	require(r.Name != "", "--name is missing")
 	peer, err := url.Parse(r.PeerURL)
@@ -110,4 +113,22 @@ func (r Request) validate() error {
 	require(r.Token != "", "--token is missing")
 	require(r.RevisionBump >= 0, "--revision-bump must not be negative")
 	return errors.Join(errs...)
+}
+
+func (r Request) validateSnapshot(require func(bool, string)) {
+	sum, err := hex.DecodeString(r.SHA256)
+	require(err == nil && len(sum) == 32, "--sha256 must be 64 hex digits")
+	require(r.Size > 0, "--size must be above 0")
+	require(r.PlainSize >= 0, "--plain-size must not be negative")
+	require(r.Revision >= 0, "--revision must not be negative")
+	require(r.Follow.Cluster == "" || r.SignedURL == "", "--follow cannot be used with --signed-url-secret")
+	require(r.Follow.Cluster != "" || r.Follow == Follow{}, "--follow is missing")
+	require(r.Volume == Volume{}, "--volume is missing")
+}
+
+// validateVolume compares what was written with what a restore from a volume needs. Size is that of the volume.
+func (r Request) validateVolume(require func(bool, string)) {
+	require(r.Volume.Path == "" || filepath.IsLocal(r.Volume.Path), "--volume-path must be a folder inside the volume")
+	require(r.Volume.EtcdVersion != "", "--etcd-version is missing")
+	require(r.SHA256 == "" && r.SignedURL == "" && r.Follow == Follow{} && r.Source == v1beta2.RestoreSource{}, "--volume cannot be used with a snapshot")
 }

@@ -35,6 +35,10 @@ func TestParseIsTheInverseOfArgs(t *testing.T) {
 		"with the bump turned off":                       func(r *seed.Request) { r.RevisionBump = 0 },
 		"with spaces, quotes and equal signs in the key": func(r *seed.Request) { r.Source.Key = ` --a="b c",d=ü/x ` },
 		"with what a kubelet would expand in the key":    func(r *seed.Request) { r.Source.Key = "$(HOME)/$$/%24/%2524/%" },
+		"of a volume": func(r *seed.Request) {
+			r.Source, r.SignedURL, r.SHA256, r.PlainSize, r.Revision = v1beta2.RestoreSource{}, "", "", 0, 0
+			r.Volume = seed.Volume{Claim: "data-etcd-0", Path: "$(HOME)/data", EtcdVersion: "3.6.16"}
+		},
 		"of a standby": func(r *seed.Request) {
 			r.SignedURL, r.Source.Key = "", "daily/ns/source/"
 			r.Follow = seed.Follow{Cluster: "ns/source", UID: "uid-1", ClusterID: "0000000000000001", Only: "0000000000000001", As: "ns/standby"}
@@ -80,6 +84,10 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"--token":         func(r *seed.Request) { r.Token = "" },
 		"--follow is":     func(r *seed.Request) { r.Follow.UID = "uid" },
 		"--follow cannot": func(r *seed.Request) { r.Follow.Cluster = "ns/source" },
+		"--volume is":     func(r *seed.Request) { r.Volume.Path = "data" },
+		"--volume cannot": func(r *seed.Request) { r.Volume = seed.Volume{Claim: "c", EtcdVersion: "3.6.16"} },
+		"--volume-path":   func(r *seed.Request) { r.Volume = seed.Volume{Claim: "c", Path: "a/../../b"} },
+		"--etcd-version":  func(r *seed.Request) { r.Volume = seed.Volume{Claim: "c"} },
 		"--revision-bump": func(r *seed.Request) { r.RevisionBump = -1 },
 	} {
 		t.Run(flag, func(t *testing.T) {

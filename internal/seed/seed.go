@@ -16,6 +16,9 @@ const CredentialsDir = "/var/run/etcd-seed/credentials"
 // when the Secret changes, so they are read again for each request.
 const SignedURLDir = "/var/run/etcd-seed/signed-url"
 
+// VolumeDir is where the volume of Request.Volume is mounted, for reading only.
+const VolumeDir = "/var/run/etcd-seed/volume"
+
 // PodDir is where the init container of a standby reads the annotations of its Pod, one file for each. The kubelet replaces the files when an
 // annotation changes.
 const PodDir = "/var/run/etcd-seed/pod"
@@ -62,6 +65,9 @@ type Request struct {
 	// Follow is the archive that the seed follows until it is promoted. It is empty for a restore.
 	Follow Follow
 
+	// Volume has the data directory that is restored in place of Source. It is empty for a snapshot.
+	Volume Volume
+
 	// DataDir is etcd's data directory. It is a directory inside the volume and never the mount point itself,
 	// because it is put in place by one rename.
 	DataDir string
@@ -87,6 +93,16 @@ type Follow struct {
 	Only string
 	// As is the EtcdRestore of the standby, as "<namespace>/<name>". A planned promotion names it in the store.
 	As string
+}
+
+// Volume names the data directory of an etcd on a volume at VolumeDir.
+type Volume struct {
+	// Claim is the name of its PersistentVolumeClaim.
+	Claim string
+	// Path is the folder on it; empty for the whole volume.
+	Path string
+	// EtcdVersion is the version that the restored cluster runs.
+	EtcdVersion string
 }
 
 // Plain is the size of the snapshot in bytes, whatever it is wrapped in.

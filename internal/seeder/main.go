@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, address string, log logr.Logger) er
 	if err := reach.FromEnvironment().Apply(); err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
-	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, PodDir: seed.PodDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
+	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, PodDir: seed.PodDir, VolumeDir: seed.VolumeDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
 	defer seeder.serve(address)()
 	err = seeder.Seed(ctx, request)
 	if promoted := Promoted(request.DataDir); err == nil && promoted != "" {

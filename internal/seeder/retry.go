@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/datadir"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -23,7 +24,7 @@ func Code(err error) int {
 
 // permanent reports whether a retry of the same request would fail in the same way.
 func permanent(err error) bool {
-	return errors.Is(err, errArguments) || errors.Is(err, errDataMissing) || errors.Is(err, ErrMismatch) || source.Final(err)
+	return errors.Is(err, errArguments) || errors.Is(err, errDataMissing) || errors.Is(err, ErrMismatch) || errors.Is(err, datadir.ErrRefused) || source.Final(err)
 }
 
 const (

@@ -44,6 +44,9 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 			err = fmt.Errorf("remove the fetched snapshot: %w: %w", source.ErrDisk, remove)
 		}
 	}()
+	if r.Volume.Claim != "" {
+		return fromVolume(ctx, s, r, staging)
+	}
 	if err := enoughSpace(staging, r.Plain()); err != nil {
 		return err
 	}

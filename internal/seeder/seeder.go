@@ -28,6 +28,8 @@ type Seeder struct {
 	CredentialsDir string
 	// SignedURLDir holds the signed URL. It is seed.SignedURLDir except in tests.
 	SignedURLDir string
+	// VolumeDir has the volume that is restored. It is seed.VolumeDir except in tests.
+	VolumeDir string
 	// PodDir has the annotations of the Pod. It is seed.PodDir except in tests.
 	PodDir string
 	// RetryFor is how long temporary faults are retried before Seed returns them.

@@ -75,6 +75,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 		restoreOperator: {
 			"etcdrestores: get list watch delete", "etcdrestores/status: patch",
 			"etcdclusters: get list watch", "etcdbackups: get list watch",
+			"persistentvolumeclaims: get", "pods: list",
 			"secrets: delete", // without an entry in ownIdentity it signs no URL
 		},
 	} {

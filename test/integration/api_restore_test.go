@@ -11,7 +11,9 @@ import (
 )
 
 const (
-	wantSource         = "spec: exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
+	wantSource         = "spec: exactly one source is required: write backupStorageType with its block (an object in a store), etcdBackup.name (a snapshot of that EtcdBackup) or volume.claimName (the data directory of an etcd)"
+	wantWholeVolume    = "spec: only the first member of the restored cluster reads a volume, and it restores all of it: remove select, prefixes, follow, signing and dryRun"
+	wantUnsavedVolume  = "spec: a safety snapshot is stored beside the snapshot that is restored, and a volume has no store: remove safetySnapshot, and take a backup before"
 	wantOneSource      = "spec: only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
 	wantPublicKeys     = "spec.signing.publicKeys: write public keys in PEM, -----BEGIN PUBLIC KEY-----, as openssl pkey -pubout prints them; a private key belongs into the Secret of the EtcdBackup"
 	wantNoPoint        = "spec: signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
@@ -26,40 +28,50 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"no spec": {spec: "", want: "spec: Required value"},
 		"an S3 option that applies only to writes": {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
 		"a GCS option that applies only to writes": {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
-		"no cluster":                                {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
-		"a cluster without a name":                  {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
-		"no source":                                 {spec: "{" + to + "}", want: wantSource},
-		"two sources":                               {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
-		"an unknown storage type":                   {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
-		"an empty storage type":                     {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
-		"S3 without its block":                      {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
-		"GCS without its block":                     {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
-		"ABS without its block":                     {spec: "{" + to + ", backupStorageType: ABS}", want: `spec: backupStorageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
-		"S3 with an additional gcs block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
-		"GCS with an additional s3 block":           {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
-		"S3 with an additional abs block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},
-		"S3 with an additional oss block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
-		"an EtcdBackup with an additional s3 block": {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
-		"an EtcdBackup without a name":              {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
-		"an EtcdBackup with an empty name":          {spec: "{" + to + `, etcdBackup: {name: ""}}`, want: "spec.etcdBackup.name: in body should be at least 1 chars long"},
-		"an EtcdBackup name that is too long":       {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
-		"a negative revisionBump":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
-		"a revisionBump above 10^12":                {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
-		"a named snapshot and select":               {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"},
-		"an empty snapshot name":                    {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
-		"an invalid cluster ID":                     {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
-		"an invalid time":                           {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
-		"a signature of a point in time":            {spec: "{" + to + `, etcdBackup: {name: b}, select: {revision: 7}, signing: {publicKeys: ["-----BEGIN PUBLIC KEY-----"]}}`, want: wantNoPoint},
-		"a private key in place of a public one":    {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: ["-----BEGIN PRIVATE KEY-----"]}}`, want: wantPublicKeys},
-		"no public key":                             {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: []}}`, want: "spec.signing.publicKeys"},
-		"before and revision in one select":         {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
-		"an invalid cluster ID in replaces":         {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
-		"a standby of some keys":                    {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, prefixes: [a]}`, want: wantWholeStandby},
-		"a standby in a dry run":                    {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, dryRun: true}`, want: wantWholeStandby},
-		"a standby that ends at a revision":         {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, select: {revision: 7}}`, want: wantEndlessStandby},
-		"a standby that begins with one snapshot":   {spec: "{" + to + `, etcdBackup: {name: b, snapshot: s.db}, follow: {}}`, want: wantEndlessStandby},
-		"an unknown promotion":                      {spec: "{" + to + `, etcdBackup: {name: b}, follow: {promote: Later}}`, want: "spec.follow.promote: Unsupported value: \"Later\": supported values: \"Now\", \"Planned\""},
-		"a negative time to live":                   {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
+		"no cluster":                                 {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
+		"a cluster without a name":                   {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
+		"no source":                                  {spec: "{" + to + "}", want: wantSource},
+		"two sources":                                {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
+		"an unknown storage type":                    {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
+		"an empty storage type":                      {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
+		"S3 without its block":                       {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
+		"GCS without its block":                      {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
+		"ABS without its block":                      {spec: "{" + to + ", backupStorageType: ABS}", want: `spec: backupStorageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
+		"S3 with an additional gcs block":            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"GCS with an additional s3 block":            {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"S3 with an additional abs block":            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},
+		"S3 with an additional oss block":            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup with an additional s3 block":  {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup without a name":               {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
+		"an EtcdBackup with an empty name":           {spec: "{" + to + `, etcdBackup: {name: ""}}`, want: "spec.etcdBackup.name: in body should be at least 1 chars long"},
+		"an EtcdBackup name that is too long":        {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
+		"a negative revisionBump":                    {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
+		"a revisionBump above 10^12":                 {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
+		"a named snapshot and select":                {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"},
+		"an empty snapshot name":                     {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
+		"an invalid cluster ID":                      {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
+		"an invalid time":                            {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
+		"a signature of a point in time":             {spec: "{" + to + `, etcdBackup: {name: b}, select: {revision: 7}, signing: {publicKeys: ["-----BEGIN PUBLIC KEY-----"]}}`, want: wantNoPoint},
+		"a private key in place of a public one":     {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: ["-----BEGIN PRIVATE KEY-----"]}}`, want: wantPublicKeys},
+		"no public key":                              {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: []}}`, want: "spec.signing.publicKeys"},
+		"before and revision in one select":          {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
+		"an invalid cluster ID in replaces":          {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
+		"a standby of some keys":                     {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, prefixes: [a]}`, want: wantWholeStandby},
+		"a standby in a dry run":                     {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, dryRun: true}`, want: wantWholeStandby},
+		"a standby that ends at a revision":          {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, select: {revision: 7}}`, want: wantEndlessStandby},
+		"a standby that begins with one snapshot":    {spec: "{" + to + `, etcdBackup: {name: b, snapshot: s.db}, follow: {}}`, want: wantEndlessStandby},
+		"an unknown promotion":                       {spec: "{" + to + `, etcdBackup: {name: b}, follow: {promote: Later}}`, want: "spec.follow.promote: Unsupported value: \"Later\": supported values: \"Now\", \"Planned\""},
+		"a volume and a store":                       {spec: "{" + to + `, volume: {claimName: c}, backupStorageType: S3, s3: {path: b/k}}`, want: wantSource},
+		"a volume and an EtcdBackup":                 {spec: "{" + to + `, volume: {claimName: c}, etcdBackup: {name: b}}`, want: wantSource},
+		"a volume without a claim":                   {spec: "{" + to + `, volume: {}}`, want: "spec.volume.claimName: Required value"},
+		"a claim that no API server accepts":         {spec: "{" + to + `, volume: {claimName: "<claim>"}}`, want: "spec.volume.claimName: claimName must be the name of a PersistentVolumeClaim in this namespace: kubectl get pvc lists them"},
+		"a path that leads out of the volume":        {spec: "{" + to + `, volume: {claimName: c, path: a/../..}}`, want: "spec.volume.path: volume.path is a folder of the volume: write it without a leading / and without .."},
+		"an absolute path on a volume":               {spec: "{" + to + `, volume: {claimName: c, path: /data}}`, want: "spec.volume.path: volume.path is a folder of the volume: write it without a leading / and without .."},
+		"some keys of a volume":                      {spec: "{" + to + `, volume: {claimName: c}, prefixes: [a]}`, want: wantWholeVolume},
+		"a standby of a volume":                      {spec: "{" + to + `, volume: {claimName: c}, follow: {}}`, want: wantWholeVolume},
+		"a dry run of a volume":                      {spec: "{" + to + `, volume: {claimName: c}, dryRun: true}`, want: wantWholeVolume},
+		"a required safety snapshot beside a volume": {spec: "{" + to + `, volume: {claimName: c}, safetySnapshot: Required}`, want: wantUnsavedVolume},
+		"a negative time to live":                    {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})
 }
 
@@ -76,7 +88,9 @@ func TestValidEtcdRestoreIsAccepted(t *testing.T) {
 		"a revisionBump of 0":                {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
 		"a revisionBump of 10^12":            {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
 		"a name that differs from that of the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},
-		"ABS": {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"a volume":             {spec: "{" + to + ", volume: {claimName: data-etcd-0}}"},
+		"a folder of a volume": {spec: "{" + to + ", volume: {claimName: data-etcd-0, path: etcd/data}, safetySnapshot: Skip, dryRun: false}"},
+		"ABS":                  {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
 		"OSS, which the operator refuses in the status": {spec: "{" + to + ", backupStorageType: OSS, oss: {path: b/k, ossSecret: s}}"},
 	})
 }
@@ -92,6 +106,11 @@ func TestEtcdRestoreSpecIsImmutable(t *testing.T) {
 		},
 		"another revisionBump": func(restore *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(restore.Object, int64(1), "spec", "revisionBump")
+		},
+		"a volume in place of the store": func(restore *unstructured.Unstructured) error {
+			unstructured.RemoveNestedField(restore.Object, "spec", "s3")
+			unstructured.RemoveNestedField(restore.Object, "spec", "backupStorageType")
+			return unstructured.SetNestedField(restore.Object, "c", "spec", "volume", "claimName")
 		},
 		"a Secret": func(restore *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(restore.Object, "s", "spec", "s3", "awsSecret")

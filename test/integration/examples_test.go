@@ -31,7 +31,7 @@ var placeholders = map[string][]string{
 	"etcdbackup-two-regions.yaml": {"spec.s3.path", "spec.copyTo.s3.path", "replace the placeholder in <> by the name of your bucket"},
 	"etcdrestore-before.yaml":     {"spec.select.before", "date-time"},
 	"etcdrestore-time.yaml":       {"spec.select.time", "date-time"},
-	"retained-volume.yaml":        {"metadata.labels", `"<claim>"`},
+	"etcdrestore-volume.yaml":     {"spec.volume.claimName", "the name of a PersistentVolumeClaim"},
 }
 
 func TestExamplesAreAcceptedOrNameTheirPlaceholders(t *testing.T) {

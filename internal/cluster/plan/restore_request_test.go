@@ -104,3 +104,15 @@ func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
 		})
 	}
 }
+
+// A status with a volume has no snapshot. A cluster that does not take it up never starts, and one that limits its seed as for an empty snapshot ends it.
+func TestAVolumeIsTakenUpWithoutASnapshot(t *testing.T) {
+	volume := v1beta2.RestoreVolumeStatus{RestoreVolume: v1beta2.RestoreVolume{ClaimName: "kept", Path: "data"}, ClaimUID: "uid-claim", Size: 8 << 30}
+	s := stateWith()
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Hour, func(r *v1beta2.EtcdRestore) {
+		r.Status.Source, r.Status.Snapshot, r.Status.Volume = nil, nil, &volume
+	})})
+	if s.Request == nil || s.Request.Volume == nil || *s.Request.Volume != volume || s.Request.Size != volume.Size {
+		t.Errorf("%+v", s.Request)
+	}
+}

@@ -78,6 +78,16 @@ func addPodDir(pod *corev1.Pod, container *corev1.Container) {
 	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.PodDir, ReadOnly: true})
 }
 
+// addSourceVolume lets the seed read the data directory on a volume. The volume is mounted for reading only as a whole, so that the kubelet does not change
+// the owners of its files.
+func addSourceVolume(pod *corev1.Pod, container *corev1.Container, claim string) {
+	name := freeVolumeName(pod, "source")
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim, ReadOnly: true},
+	}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.VolumeDir, ReadOnly: true})
+}
+
 // addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
 func addSeed(s state.State, pod *corev1.Pod, m steps.CreateMember, image string) {
 	container := corev1.Container{
@@ -108,6 +118,9 @@ func addSeed(s state.State, pod *corev1.Pod, m steps.CreateMember, image string)
 	}
 	if s.Request.Follow != nil {
 		addPodDir(pod, &container)
+	}
+	if s.Request.Volume != nil {
+		addSourceVolume(pod, &container, s.Request.Volume.ClaimName)
 	}
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
 }
@@ -142,7 +155,12 @@ func seedRequest(s state.State, m steps.CreateMember) seed.Request {
 	if f := s.Request.Follow; f != nil {
 		follow = seed.Follow{Cluster: f.Cluster, UID: f.ClusterUID, ClusterID: f.ClusterID, Only: f.OnlyClusterID, As: s.Namespace + "/" + s.Request.Name}
 	}
+	volume := seed.Volume{}
+	if v := s.Request.Volume; v != nil {
+		volume = seed.Volume{Claim: v.ClaimName, Path: v.Path, EtcdVersion: state.VersionFor(s, m.Incarnation)}
+	}
 	return seed.Request{
+		Volume:       volume,
 		Follow:       follow,
 		Source:       s.Request.Source,
 		SignedURL:    s.Request.SignedURL,

@@ -44,8 +44,8 @@ func RestoreOf(to v1beta2.EtcdBackup, cluster, clusterID string) Imported {
 }
 
 // ImportQuestion names what is written.
-func ImportQuestion(file string, size int64, to v1beta2.EtcdBackup) string {
-	return fmt.Sprintf("Snapshot %s (%s) is written to %s %s. No EtcdCluster is changed.", file, terminal.Bytes(size), to.Spec.StorageType, Path(to.Spec.Storage))
+func ImportQuestion(what string, size int64, to v1beta2.EtcdBackup) string {
+	return fmt.Sprintf("%s (%s) is written to %s %s. No EtcdCluster is changed.", what, terminal.Bytes(size), to.Spec.StorageType, Path(to.Spec.Storage))
 }
 
 // Stored returns what is known of a snapshot that was imported.

@@ -13,11 +13,19 @@ import (
 // appeared or changed its version since then.
 func snapshotIsTooNew(s state.State) steps.Step {
 	snapshot := s.Restore.Status.Snapshot
+	if snapshot == nil { // the seed compares what it finds on a volume
+		return nil
+	}
 	return tooNew(s, snapshot.Path, formatOf(*snapshot))
 }
 
 // volumesAreTooSmall does the same for the size of the cluster's volumes.
-func volumesAreTooSmall(s state.State) steps.Step { return tooSmall(s, *s.Restore.Status.Snapshot) }
+func volumesAreTooSmall(s state.State) steps.Step {
+	if s.Restore.Status.Snapshot == nil {
+		return nil
+	}
+	return tooSmall(s, *s.Restore.Status.Snapshot)
+}
 
 // formatOf returns the etcd version of the snapshot's format according to its status, and an empty string if the status
 // does not contain it. A snapshot that was just read has it in Proof.Format.

@@ -30,6 +30,7 @@ var rules = []planning.Group[state.State, steps.Step]{
 		Purpose: "No cluster is changed before its snapshot has been read completely and verified.",
 		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "prefixesNeedARunningCluster", Decide: prefixesNeedARunningCluster},
+			{Name: "volumeIsNotReady", Decide: volumeIsNotReady},
 			{Name: "snapshotIsNotVerified", Decide: snapshotIsNotVerified},
 		},
 	},

@@ -313,7 +313,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 	want := []string{
 		"restoreIsBeingDeleted", "restoreHasFinished",
 		"anotherOperatorFinished", "clusterRefuses",
-		"prefixesNeedARunningCluster",
+		"prefixesNeedARunningCluster", "volumeIsNotReady",
 		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
 		"signedURLExpires",      // the seed cannot continue without it
 		"oldDataIsNotSaved",     // as long as cluster-operator waits for it

@@ -18,8 +18,24 @@ func clusterIsMissing(s state.State) steps.Step {
 		return nil
 	}
 	return steps.Wait{Patient: true, Reason: v1beta2.ReasonWaitingForCluster, Message: fmt.Sprintf(
-		"The snapshot is verified, but there is no EtcdCluster %s in namespace %s. Create it, and it starts with the data of the snapshot.",
-		s.Restore.Spec.EtcdCluster.Name, s.Restore.Namespace)}
+		"%s, but there is no EtcdCluster %s in namespace %s. Create it, and it starts with the data of the %s.",
+		isReady(s), s.Restore.Spec.EtcdCluster.Name, s.Restore.Namespace, sourceName(s))}
+}
+
+// isReady says that the cluster can be filled.
+func isReady(s state.State) string {
+	if s.Restore.Status.Volume != nil {
+		return "The volume is ready to be read"
+	}
+	return "The snapshot is verified"
+}
+
+// sourceName is the word for what is restored.
+func sourceName(s state.State) string {
+	if s.Restore.Status.Volume != nil {
+		return "volume"
+	}
+	return "snapshot"
 }
 
 // anotherRestoreIsFirst: a cluster is restored by one EtcdRestore at a time, the oldest first.
@@ -28,8 +44,8 @@ func anotherRestoreIsFirst(s state.State) steps.Step {
 		return nil
 	}
 	return steps.Wait{Patient: true, Reason: v1beta2.ReasonQueued, Message: fmt.Sprintf(
-		"The snapshot is verified. EtcdCluster %s is restored by one EtcdRestore at a time, and EtcdRestore %s is first. If you do not want both, delete one of them.",
-		s.Cluster.Name, s.Ahead)}
+		"%s. EtcdCluster %s is restored by one EtcdRestore at a time, and EtcdRestore %s is first. If you do not want both, delete one of them.",
+		isReady(s), s.Cluster.Name, s.Ahead)}
 }
 
 // startGrace is how long cluster-operator may take to start a verified restore before a person must look.
@@ -41,16 +57,16 @@ func clusterHasNotStarted(s state.State) steps.Step {
 	name := s.Cluster.Name
 	if s.Cluster.Spec.Paused {
 		return steps.Wait{Patient: true, Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
-			"The snapshot is verified, but EtcdCluster %s is paused. Set its spec.paused to false to start the restore.", name)}
+			"%s, but EtcdCluster %s is paused. Set its spec.paused to false to start the restore.", isReady(s), name)}
 	}
 	if s.Cluster.Spec.Hibernate {
 		return steps.Wait{Patient: true, Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
-			"The snapshot is verified, but EtcdCluster %s hibernates. Set its spec.hibernate to false to start the restore.", name)}
+			"%s, but EtcdCluster %s hibernates. Set its spec.hibernate to false to start the restore.", isReady(s), name)}
 	}
 	if cluster := s.StalledCluster(); cluster != nil {
-		return steps.Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: state.HelpNeeded("The snapshot is verified, but EtcdCluster "+name+" has not started the restore, because it", cluster)}
+		return steps.Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: state.HelpNeeded(isReady(s)+", but EtcdCluster "+name+" has not started the restore, because it", cluster)}
 	}
-	message := fmt.Sprintf("The snapshot is verified, but EtcdCluster %s has not started the restore.", name)
+	message := fmt.Sprintf("%s, but EtcdCluster %s has not started the restore.", isReady(s), name)
 	if ready := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
 		message += planning.Sentence(fmt.Sprintf(" The EtcdCluster reports %s: ", ready.Reason), ready.Message)
 	}

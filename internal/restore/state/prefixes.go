@@ -105,7 +105,7 @@ func (s State) Proven() bool {
 	if s.OfPrefixes() {
 		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
 	}
-	return s.Restore.Status.Snapshot != nil && s.Restore.Status.HasSource()
+	return s.Restore.Status.Filled()
 }
 
 // OfPrefixes returns whether only some keys are restored.

@@ -25,6 +25,8 @@ type State struct {
 	Ahead string
 	// Cluster to restore. It is nil if it does not exist.
 	Cluster *v1beta2.EtcdCluster
+	// Volume that the spec names, until the status has it. It is nil if the spec names none.
+	Volume *Volume
 	// Proof of the source, as far as it is known. Full is true if a reading would wait for others.
 	Proof Proof
 	Full  bool

@@ -107,6 +107,10 @@ func (r report) fail(d planning.Description) {
 // verified stays true from the moment when the snapshot is verified, even if the restore fails later.
 func (r report) verified(d planning.Description) {
 	snapshot := r.status.Snapshot
+	if v := r.status.Volume; v != nil {
+		r.True(v1beta2.ConditionVerified, v1beta2.ReasonVerified, "PersistentVolumeClaim "+v.ClaimName+" exists, and no Pod used it. The seed verifies the data directory on it.")
+		return
+	}
 	if snapshot == nil {
 		r.False(v1beta2.ConditionVerified, d.Reason, d.Message)
 		return

@@ -86,9 +86,13 @@ func (r report) step(s state.State, step steps.Step) {
 
 // accepted reports a verified snapshot. If the status was lost in the middle of the restore, it also reports the safety snapshot again.
 func (r report) accepted(s state.State, step steps.Accept, d planning.Description) {
-	r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
-	if s.OfPrefixes() {
+	r.status.Percent, r.status.Choice, r.status.Volume = 100, step.ChosenBecause, step.Volume
+	if step.Volume == nil {
+		r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
+	}
+	if step.Volume != nil {
+		r.status.Percent = 0 // the seed has yet to read it
+	} else if s.OfPrefixes() {
 		r.comparedKeys(step.Keys, &step.Source)
 	} else {
 		r.status.Source, r.status.SignedURL = &step.Source, step.SignedURL

@@ -92,6 +92,8 @@ type (
 		Keys *v1beta2.PrefixesStatus
 		// Follow is the archive that a standby follows. It is nil for any other restore.
 		Follow *v1beta2.RestoreFollowStatus
+		// Volume is what the seed reads in place of a snapshot. The other fields are empty then.
+		Volume *v1beta2.RestoreVolumeStatus
 	}
 )
 
@@ -119,6 +121,13 @@ func (a Accept) Describe(s state.State) planning.Description {
 		return announced(s, corev1.EventTypeNormal, planning.Description{
 			Reason:  v1beta2.ReasonVerified,
 			Message: fmt.Sprintf("The snapshot is verified. Its keys below %s are compared with EtcdCluster %s: %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name, state.Differences(*a.Keys)),
+		})
+	}
+	if a.Volume != nil {
+		return announced(s, corev1.EventTypeNormal, planning.Description{
+			Reason: v1beta2.ReasonVerified,
+			Message: "No Pod uses PersistentVolumeClaim " + a.Volume.ClaimName + ". The first member of EtcdCluster " + s.Restore.Spec.EtcdCluster.Name +
+				" reads and verifies the data directory on it, before anything of the cluster is stopped.",
 		})
 	}
 	if a.Follow != nil {

@@ -174,6 +174,9 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 	}
 	c.Args = args
 	c.Binds = []bind{{program, c.Program}}
+	if container.Image == SeedImage {
+		c.Binds = append(c.Binds, bind{"/proc", "/proc"}) // the seed starts itself as a child
+	}
 	for _, mount := range container.VolumeMounts {
 		from, err := p.volume(mount.Name)
 		if err != nil {

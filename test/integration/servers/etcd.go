@@ -87,15 +87,15 @@ func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	return cluster
 }
 
-// EtcdFromDataDir starts one member on a restored data directory. name, peerURL and
+// EtcdFromDataDir starts one member on a restored data directory, with further flags. name, peerURL and
 // token must be those of the restore.
-func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) *EtcdMember {
+func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string, more ...string) *EtcdMember {
 	t.Helper()
 	member := &EtcdMember{
 		Name: name, PeerURL: peerURL, DataDir: dataDir,
 		ClientURL: "http://" + FreeAddress(t),
 	}
-	member.Process = member.process(t, EtcdProgram(t, minor), token, name+"="+peerURL, nil)
+	member.Process = member.process(t, EtcdProgram(t, minor), token, name+"="+peerURL, more)
 	member.Start()
 	member.AwaitHealthy()
 	return member

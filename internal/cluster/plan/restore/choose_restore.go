@@ -63,6 +63,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 	if url := restore.Status.SignedURL; url != nil {
 		signed = url.SecretName
 	}
+	read := ptr.Deref(restore.Status.Snapshot, v1beta2.Snapshot{})
 	request := &state.RestoreRequest{
 		SignedURL:      signed,
 		Safety:         safety,
@@ -71,18 +72,21 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 		Name:           restore.Name,
 		UID:            restore.UID,
 		Source:         ptr.Deref(restore.Status.Source, v1beta2.RestoreSource{}),
-		SHA256:         restore.Status.Snapshot.SHA256,
-		Size:           restore.Status.Snapshot.Size,
-		PlainSize:      restore.Status.Snapshot.PlainSize,
-		Revision:       restore.Status.Snapshot.Revision,
+		SHA256:         read.SHA256,
+		Size:           read.Size,
+		PlainSize:      read.PlainSize,
+		Revision:       read.Revision,
 		RevisionBump:   bump,
 		SpecHash:       restore.Spec.Hash(),
 		Created:        restore.CreationTimestamp,
-		StorageVersion: restore.Status.Snapshot.StorageVersion,
+		StorageVersion: read.StorageVersion,
 	}
 	if f := restore.Status.Follow; f != nil {
 		request.Source = f.Source
 		request.Follow = &state.FollowRequest{Cluster: f.Cluster, ClusterUID: f.ClusterUID, ClusterID: f.ClusterID, OnlyClusterID: f.OnlyClusterID, Promote: f.Promote}
+	}
+	if v := restore.Status.Volume; v != nil {
+		request.Volume, request.Size = v.DeepCopy(), v.Size
 	}
 	if request.Saved != nil {
 		request.SavedFor = request.Saved.Time.Time

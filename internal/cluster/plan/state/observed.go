@@ -168,6 +168,8 @@ type RestoreRequest struct {
 	SavedFor time.Time
 	// Follow is the archive that a standby follows; nil for any other restore. Source is its folder then.
 	Follow *FollowRequest
+	// Volume is what the seed reads in place of Source; nil for any other restore. Size is that of the volume then.
+	Volume *v1beta2.RestoreVolumeStatus
 	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
 	Archived int64
 }

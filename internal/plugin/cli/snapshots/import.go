@@ -27,8 +27,8 @@ func Import(p *session.Session, version string) *cobra.Command {
 	var like, via string
 	var target backups.Target
 	c := &cobra.Command{
-		Use: "import <cluster> <file>", Short: "Verify a snapshot file, write it to a store, and print the EtcdRestore that restores it", Args: cobra.ExactArgs(2),
-		Example: "  kubectl etcd import example snapshot.db\n  kubectl etcd import example snapshot.db --yes -o yaml > restore.yaml",
+		Use: "import <cluster> <file or data directory>", Short: "Verify a snapshot file, write it to a store, and print the EtcdRestore that restores it", Args: cobra.ExactArgs(2),
+		Example: "  kubectl etcd import example snapshot.db\n  kubectl etcd import example snapshot.db --yes -o yaml > restore.yaml\n  kubectl etcd import example /var/lib/etcd",
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := p.Connect()
 			if err != nil {
@@ -85,7 +85,12 @@ func importTo(ctx context.Context, p *session.Session, w *session.World, cluster
 
 // store asks, verifies a file and writes it to a store with its manifest. A file that fails the check never becomes an object.
 func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2.EtcdBackup, cluster, file, via, version string) (save.Saved, error) {
-	content, err := os.Open(file)
+	given, err := givenAt(ctx, file)
+	if err != nil {
+		return save.Saved{}, fmt.Errorf("%w. Nothing was written", err)
+	}
+	defer given.done()
+	content, err := os.Open(given.file)
 	if err != nil {
 		return save.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
 	}
@@ -94,7 +99,7 @@ func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2
 	if err != nil {
 		return save.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
 	}
-	if err := p.Confirm(ctx, backups.ImportQuestion(file, info.Size(), to)); err != nil {
+	if err := p.Confirm(ctx, backups.ImportQuestion(given.what, info.Size(), to)); err != nil {
 		return save.Saved{}, err
 	}
 	opened, err := openStore(ctx, p, w, to.Spec.StorageType, to.Spec.Storage, via, "")
@@ -108,7 +113,7 @@ func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2
 	})
 	switch {
 	case errors.Is(err, dbfile.ErrNoTrailer):
-		return saved, fmt.Errorf("%s is no snapshot: %w. Nothing was written. A file of etcdctl snapshot save ends with the SHA-256 of its content. A copy of member/snap/db does not, and it can lack writes", file, err)
+		return saved, fmt.Errorf("%s is no snapshot: %w. Nothing was written. A file of etcdctl snapshot save ends with the SHA-256 of its content. A copy of member/snap/db does not, and it can lack writes: name the whole data directory instead", file, err)
 	case err != nil:
 		return saved, fmt.Errorf("%s cannot be imported: %w.%s", file, err, backups.InsideHint(opened.at.Endpoint))
 	}

@@ -1,0 +1,30 @@
+package v1beta2
+
+import "k8s.io/apimachinery/pkg/types"
+
+// RestoreVolume names the data directory of an etcd on a volume.
+type RestoreVolume struct {
+	// Name of the PersistentVolumeClaim, in the namespace of the EtcdRestore. No Pod may use it. The seed only reads the volume. The operators never change or
+	// delete it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="claimName must be the name of a PersistentVolumeClaim in this namespace: kubectl get pvc lists them"
+	ClaimName string `json:"claimName"`
+	// Folder of the volume that has the data directory, for example "data". It has the folder "member", or one folder with it. Default: the whole volume.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="volume.path is a folder of the volume: write it without a leading / and without .."
+	Path string `json:"path,omitempty"`
+}
+
+// RestoreVolumeStatus is the volume from which the seed reads.
+type RestoreVolumeStatus struct {
+	RestoreVolume `json:",inline"`
+	// UID of the PersistentVolumeClaim.
+	// +optional
+	ClaimUID types.UID `json:"claimUID,omitempty"`
+	// Size of the volume in bytes.
+	// +optional
+	Size int64 `json:"size,omitempty"`
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
+)
+
+var theVolume = v1beta2.RestoreVolumeStatus{RestoreVolume: v1beta2.RestoreVolume{ClaimName: "data-etcd-0", Path: "data"}, ClaimUID: "uid-claim", Size: 8 << 30}
+
+// ofVolume makes the EtcdRestore that of a volume.
+func ofVolume(found *state.Volume) func(*state.State) {
+	return func(s *state.State) {
+		s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = "", v1beta2.Storage{}
+		s.Restore.Spec.Volume, s.Volume = theVolume.RestoreVolume.DeepCopy(), found
+	}
+}
+
+func withReadyVolume(s *state.State) {
+	ofVolume(nil)(s)
+	s.Restore.Status.Volume = theVolume.DeepCopy()
+}
+
+// An etcd that writes while its volume is read, or a volume that is not the one that was meant, would give the cluster wrong data.
+func TestOnlyAVolumeThatNothingUsesIsRead(t *testing.T) {
+	want := steps.Accept{Volume: &theVolume}
+	if diff := cmp.Diff(steps.Step(want), next(given(ofVolume(&state.Volume{UID: "uid-claim", Size: 8 << 30})))); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	for name, c := range map[string]struct {
+		found        *state.Volume
+		reason, says string
+	}{
+		"does not exist":   {&state.Volume{}, v1beta2.ReasonClaimNotFound, "There is no PersistentVolumeClaim data-etcd-0 in namespace ns."},
+		"was not read":     {nil, v1beta2.ReasonClaimNotFound, "There is no"},
+		"is deleted":       {&state.Volume{UID: "u", Deleting: true}, v1beta2.ReasonClaimNotFound, "is being deleted"},
+		"has lost its PV":  {&state.Volume{UID: "u", Lost: true}, v1beta2.ReasonClaimNotFound, "has lost its PersistentVolume"},
+		"is of a member":   {&state.Volume{UID: "u", MemberOf: "other"}, v1beta2.ReasonClaimInUse, "member of EtcdCluster other"},
+		"is used by a Pod": {&state.Volume{UID: "u", UsedBy: "etcd-0"}, v1beta2.ReasonClaimInUse, "Pod etcd-0 uses"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wait, is := next(given(ofVolume(c.found))).(steps.Wait)
+			if !is || wait.Reason != c.reason || !strings.Contains(wait.Message, c.says) || !wait.Stalled || wait.Requeue == 0 || !strings.Contains(wait.Message, "The cluster was not changed.") {
+				t.Errorf("%+v", wait)
+			}
+		})
+	}
+}
+
+// cluster-operator begins with what the status says. An earlier version of it must not begin at all.
+func TestTheStatusHasTheVolumeAndNoSnapshot(t *testing.T) {
+	s := given(ofVolume(&state.Volume{UID: "uid-claim", Size: 8 << 30}))
+	got := status.New(s, next(s), nil)
+	if diff := cmp.Diff(&theVolume, got.Volume); diff != "" || got.Snapshot != nil || got.Source != nil || got.SignedURL != nil {
+		t.Errorf("%+v\n%s", got, diff)
+	}
+	s.Restore.Status = got
+	if !s.Restore.MayBegin() || !s.Proven() || !meta.IsStatusConditionTrue(got.Conditions, v1beta2.ConditionVerified) {
+		t.Errorf("the cluster may not begin: %+v", got.Conditions)
+	}
+	for name, step := range map[string]steps.Step{"waits": next(s), "waits for its cluster": next(given(withReadyVolume, withoutCluster))} {
+		if wait, is := step.(steps.Wait); !is || !strings.Contains(wait.Message, "The volume is ready to be read") {
+			t.Errorf("%s: %+v", name, step)
+		}
+	}
+	if follow, is := next(given(withReadyVolume, withProgress(v1beta2.RestoreSeeding))).(steps.Follow); !is {
+		t.Errorf("%+v", follow)
+	}
+	if fail, is := next(given(withReadyVolume, withProgress(v1beta2.RestoreFailed))).(steps.Fail); !is || fail.Reason != v1beta2.ReasonSeedFailed {
+		t.Errorf("%+v", fail)
+	}
+}
+
+// A safety snapshot is stored beside the snapshot, and there is none.
+func TestNoSafetySnapshotIsTakenBesideAVolume(t *testing.T) {
+	if policy := given(withReadyVolume).Restore.Spec.SafetySnapshotPolicy(); policy != v1beta2.SafetySnapshotSkip {
+		t.Errorf("the policy is %s", policy)
+	}
+}

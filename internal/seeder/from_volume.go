@@ -1,0 +1,77 @@
+package seeder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/datadir"
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+)
+
+// fromVolume restores the data directory on a volume: it makes a snapshot of it, which it verifies like any other one.
+func fromVolume(ctx context.Context, s *Seeder, r seed.Request, staging string) error {
+	file := filepath.Join(staging, "snapshot.db")
+	if err := copyVolume(ctx, s, r, staging, file); err != nil {
+		return fmt.Errorf("volume of PersistentVolumeClaim %s: %w", r.Volume.Claim, err)
+	}
+	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
+}
+
+// copyVolume writes a verified snapshot of the data directory to a file. While it reads the volume, no etcd starts on it.
+func copyVolume(ctx context.Context, s *Seeder, r seed.Request, staging, file string) (err error) {
+	started := time.Now()
+	directory, err := datadir.Open(s.VolumeDir, r.Volume.Path)
+	if err != nil {
+		return readable(err)
+	}
+	defer func() { err = errors.Join(err, directory.Close()) }()
+	if err := enoughSpace(staging, directory.Size()); err != nil {
+		return err
+	}
+	result, err := directory.Snapshot(ctx, "", file, memoryOfLog())
+	switch {
+	case errors.Is(err, dbfile.ErrMemory):
+		return fmt.Errorf("%w: %w. Raise the memory limit in spec.pod.resources of the EtcdCluster", datadir.ErrRefused, err)
+	case err != nil && !errors.Is(err, datadir.ErrRefused) && !source.Final(err):
+		return fmt.Errorf("%w: %w", source.ErrDisk, readable(err))
+	case err != nil:
+		return err
+	}
+	info, err := dbcheck.Inspect(ctx, "", file)
+	if err != nil {
+		return fmt.Errorf("check what was made of the data directory: %w", err)
+	}
+	format := snapshot.Manifest{StorageVersion: info.StorageVersion, EtcdVersion: info.ClusterVersion}.Format()
+	if err := errors.Join(snapshot.Compatible(format, r.Volume.EtcdVersion), snapshot.Compatible(info.ClusterVersion, r.Volume.EtcdVersion)); err != nil {
+		return fmt.Errorf("%w: %w. Raise spec.version of the EtcdCluster", datadir.ErrRefused, err)
+	}
+	s.Log.Info("read the data directory", "claim", r.Volume.Claim, "path", directory.Path(), "revision", result.Revision, "databaseRevision", result.Base, "entriesOfTheLog", result.Entries,
+		"member", fmt.Sprintf("%x", result.MemberID), "keys", info.Keys, "took", time.Since(started).String())
+	return nil
+}
+
+// readable adds to an error of permissions what permits to read the volume. The kubelet does not change the owners of its files.
+func readable(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w: the files belong to another user. Set spec.pod.securityContext.runAsUser of the EtcdCluster to the user that has written them", err)
+}
+
+// memoryOfLog is what the process may use that applies the log: half of what this one may. Without a limit, that of the container is the only one.
+func memoryOfLog() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit / 2
+	}
+	return 0
+}
