@@ -88,15 +88,6 @@ func (f *Follower) prepare(ctx context.Context, b beginning) error {
 	return nil
 }
 
-// beginning is what the position of a new database is made of.
-type beginning struct {
-	archive.Choice
-	next, start string // see position
-}
-
-// other reports whether the start of the timeline is another one than when the follower began.
-func (p position) other(start string) bool { return p.Start != "" && start != "" && p.Start != start }
-
 func (f *Follower) replaced() error {
 	return f.broken(Replaced, fmt.Errorf("timeline %d has another start, so it is another archive", f.db.position.Chain.Timeline))
 }

@@ -2,10 +2,8 @@ package standby
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -100,14 +98,6 @@ func writeDelivered(o Options, content []byte) error {
 	return err
 }
 
-func syncFile(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}
-
 // deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it has moved it before.
 func (f *Follower) deliver(path string) error {
 	from := f.path(DatabaseName)
@@ -154,20 +144,4 @@ func dropBuckets(tx *bbolt.Tx) error {
 		}
 	}
 	return nil
-}
-
-// appendTrailer appends the SHA-256 of a file to it.
-func appendTrailer(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	if _, err = io.Copy(sum, file); err == nil {
-		_, err = file.Write(sum.Sum(nil))
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }

@@ -4,25 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-)
-
-// The files of a follower, beside the links.
-const (
-	DatabaseName  = "db"        // the database of the follower
-	importedName  = "imported"  // a database that is not complete
-	baseName      = "base"      // the snapshot that it is made of
-	deliveredName = "delivered" // what Finish has returned
 )
 
 // maxDamaged is how often the next link may be damaged or refused. A store may return a part of an object, so the first one is no proof.
@@ -172,17 +161,6 @@ func (f *Follower) doubt(err error) error {
 func (f *Follower) broken(cause Cause, err error) error {
 	p := f.db.position
 	return &Broken{Cause: cause, Timeline: p.Chain.Timeline, Revision: p.whole() + 1, Err: err}
-}
-
-// guard turns a panic of bbolt, or a fault on the file that is mapped into memory, into an error.
-func guard(err *error) func() {
-	before := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(before)
-		if p := recover(); p != nil {
-			*err = fmt.Errorf("the database of the follower: it panicked: %w", dbfile.Panicked(p))
-		}
-	}
 }
 
 const (

@@ -8,14 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
-
-// linkPrefix begins the names of links that were fetched, and partName is one that is not complete.
-const linkPrefix, partName = "link-", "part"
 
 // slack is how much larger than its records an object may be.
 const slack = 2 << 20
@@ -206,18 +202,3 @@ func (t *tee) Close() error { return t.body.Close() }
 type fileGetter string
 
 func (f fileGetter) Get(context.Context, string) (io.ReadCloser, error) { return os.Open(string(f)) }
-
-// removeLinks removes all links on the disk, except for one.
-func removeLinks(dir, except string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), linkPrefix) && path != except {
-			err = errors.Join(err, removeFile(path))
-		}
-	}
-	return err
-}
