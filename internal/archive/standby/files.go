@@ -46,6 +46,18 @@ func removeFile(path string) error {
 	return nil
 }
 
+// sector divides the size of every database, so that the SHA-256 at the end of a snapshot can be recognised.
+const sector = 512
+
+// dropTrailer removes the SHA-256 at the end of a snapshot.
+func dropTrailer(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Size()%sector == sha256.Size {
+		err = os.Truncate(path, info.Size()-sha256.Size)
+	}
+	return err
+}
+
 // appendTrailer appends the SHA-256 of a file to it.
 func appendTrailer(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -60,18 +72,6 @@ func appendTrailer(path string) error {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
-}
-
-// sector divides the size of every database, so that the SHA-256 at the end of a snapshot can be recognised.
-const sector = 512
-
-// dropTrailer removes the SHA-256 at the end of a snapshot.
-func dropTrailer(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && info.Size()%sector == sha256.Size {
-		err = os.Truncate(path, info.Size()-sha256.Size)
-	}
-	return err
 }
 
 // removeLinks removes all links on the disk, except for one.

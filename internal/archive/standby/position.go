@@ -1,6 +1,7 @@
 package standby
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -49,3 +50,12 @@ func (p position) key(root string) string {
 
 // other reports whether the start of the timeline is another one than when the follower began.
 func (p position) other(start string) bool { return p.Start != "" && start != "" && p.Start != start }
+
+// broken is why nothing after the position can be applied.
+func (p position) broken(cause Cause, err error) error {
+	return &Broken{Cause: cause, Timeline: p.Chain.Timeline, Revision: p.whole() + 1, Err: err}
+}
+
+func (p position) replaced() error {
+	return p.broken(Replaced, fmt.Errorf("timeline %d has another start, so it is another archive", p.Chain.Timeline))
+}
