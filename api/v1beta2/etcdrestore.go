@@ -306,3 +306,9 @@ type SignedURLStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 }
+
+// Follows returns whether the EtcdRestore is that of a standby.
+func (s EtcdRestoreSpec) Follows() bool { return s.Follow != nil }
+
+// HasSource returns whether restore-operator has verified from where the cluster is filled.
+func (s EtcdRestoreStatus) HasSource() bool { return s.Source != nil || s.Follow != nil }
