@@ -316,3 +316,16 @@ type SignedURLStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 }
+
+// Follows returns whether the EtcdRestore is that of a standby.
+func (s EtcdRestoreSpec) Follows() bool { return s.Follow != nil }
+
+// HasSource returns whether restore-operator has verified from where the cluster is filled.
+func (s EtcdRestoreStatus) HasSource() bool {
+	return s.Source != nil || s.Follow != nil || s.Volume != nil
+}
+
+// Filled returns whether the status says with what the cluster is filled: a snapshot that was verified, or a volume.
+func (s EtcdRestoreStatus) Filled() bool {
+	return s.Volume != nil || s.Snapshot != nil && s.HasSource()
+}

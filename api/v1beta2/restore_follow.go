@@ -100,16 +100,3 @@ const (
 	// FollowUpdateInterval is how often the status of a standby changes at most.
 	FollowUpdateInterval = 10 * time.Second
 )
-
-// Follows returns whether the EtcdRestore is that of a standby.
-func (s EtcdRestoreSpec) Follows() bool { return s.Follow != nil }
-
-// Filled returns whether the status says with what the cluster is filled: a snapshot that was verified, or a volume.
-func (s EtcdRestoreStatus) Filled() bool {
-	return s.Volume != nil || s.Snapshot != nil && s.HasSource()
-}
-
-// HasSource returns whether restore-operator has verified from where the cluster is filled.
-func (s EtcdRestoreStatus) HasSource() bool {
-	return s.Source != nil || s.Follow != nil || s.Volume != nil
-}

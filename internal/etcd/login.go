@@ -65,10 +65,6 @@ func limitLogin(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, limit)
 }
 
-// ErrLoginTimeout is in the error chain if a member answers, but did not check the password in time. It needs a quorum and
-// much CPU for that.
-var ErrLoginTimeout = errors.New("the member did not check the password in time")
-
 // intercept makes unary calls with the token.
 func (l *Login) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == pb.Auth_Authenticate_FullMethodName {

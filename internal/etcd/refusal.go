@@ -103,3 +103,7 @@ func Answer(err error) string {
 	}
 	return ""
 }
+
+// ErrLoginTimeout is in the error chain if a member answers, but did not check the password in time. It needs a quorum and
+// much CPU for that.
+var ErrLoginTimeout = errors.New("the member did not check the password in time")

@@ -97,3 +97,6 @@ func (c Choice) capturedLate(item catalog.Item, m snapshot.Manifest) bool {
 	}
 	return err == nil && !before.IsZero() && captured.After(before)
 }
+
+// ErrConfig is in the chain when the store could not be opened: its endpoint or its Secret is wrong.
+var ErrConfig = errors.New("store cannot be opened")

@@ -223,6 +223,3 @@ func SizeOf(ctx context.Context, src v1beta2.RestoreSource, by By) (int64, error
 	}
 	return max(sizeOf(ctx, store, src.Key), plainSizeOf(ctx, store, src.Key)), nil
 }
-
-// ErrConfig is in the chain when the store could not be opened: its endpoint or its Secret is wrong.
-var ErrConfig = errors.New("store cannot be opened")

@@ -46,3 +46,6 @@ func (s *session) askAuth(ctx context.Context) (auth.State, error) {
 		}
 	}
 }
+
+// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
+const lastAuthTimeout = time.Second

@@ -13,9 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
-// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
-const lastAuthTimeout = time.Second
-
 // cut seals the open segment, of which all revisions are complete, with the state of authentication of now. If the watch has ended and the members do
 // not answer any more, it has the state that was read last, as in flush.
 func (s *session) cut(ctx context.Context) error {

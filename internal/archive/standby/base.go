@@ -3,11 +3,9 @@ package standby
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -19,8 +17,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
-// sector divides the size of every database, so that the SHA-256 at the end of a snapshot can be recognised.
-const sector = 512
+// beginning is what the position of a new database is made of.
+type beginning struct {
+	archive.Choice
+	next, start string // see position
+}
 
 // importBase makes a database of a follower from that of a snapshot, which it only reads. The file at to is complete and synced if there is no error.
 func importBase(ctx context.Context, from, to string, b beginning) (err error) {
@@ -49,15 +50,6 @@ func importBase(ctx context.Context, from, to string, b beginning) (err error) {
 		err = bolt.Sync()
 	}
 	return errors.Join(err, bolt.Close())
-}
-
-// dropTrailer removes the SHA-256 at the end of a snapshot.
-func dropTrailer(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && info.Size()%sector == sha256.Size {
-		err = os.Truncate(path, info.Size()-sha256.Size)
-	}
-	return err
 }
 
 // importer copies the buckets of etcd, and makes the index.

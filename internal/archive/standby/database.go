@@ -4,17 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 
-	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // The buckets of a follower, beside those of etcd. Finish deletes them.
@@ -35,45 +33,6 @@ const (
 
 // lockWait is how long a database is waited for that another process has open.
 const lockWait = 2 * time.Second
-
-// allEvents means that all events of a revision are in the database.
-const allEvents = math.MaxInt64
-
-// position is how far the archive was applied.
-type position struct {
-	// Base is the key of the snapshot that the database began with.
-	Base string `json:"base"`
-	// Start is the SHA-256 of the start of the timeline. It is empty if the store did not return it.
-	Start string `json:"start,omitempty"`
-	// Chain is the end of the last link that was applied as a whole.
-	Chain archive.Chain `json:"chain"`
-	// Next is the key of the first link after the base. It is empty if it follows from Chain.
-	Next string `json:"next,omitempty"`
-	// Revision is the last one of which events are in the database, and Events is how many of them.
-	Revision int64 `json:"revision"`
-	Events   int64 `json:"events"`
-	// At is a time before which Revision was written, as far as it is known.
-	At time.Time `json:"at"`
-	// Leased means that an event since the base has a lease.
-	Leased bool       `json:"leased,omitempty"`
-	Auth   auth.State `json:"auth"`
-}
-
-// whole returns the last revision that is in the database as a whole.
-func (p position) whole() int64 {
-	if p.Revision > p.Chain.Last && p.Events != allEvents {
-		return p.Revision - 1
-	}
-	return p.Revision
-}
-
-// key returns the key of the next link.
-func (p position) key(root string) string {
-	if p.Next != "" {
-		return p.Next
-	}
-	return archive.LinkKey(root, p.Chain.Timeline, p.Chain.At, p.Chain.Last+1)
-}
 
 // database is the database of a follower.
 type database struct {
@@ -154,19 +113,13 @@ func putRevision(tx *bbolt.Tx, name []byte, revision int64) error {
 	return meta.Put(name, mvcc.RevToBytes(mvcc.Revision{Main: revision}, mvcc.NewRevBytes()))
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
+// guard turns a panic of bbolt, or a fault on the file that is mapped into memory, into an error.
+func guard(err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if p := recover(); p != nil {
+			*err = fmt.Errorf("the database of the follower: it panicked: %w", dbfile.Panicked(p))
+		}
 	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// removeFile removes a file that may not exist.
-func removeFile(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -2,12 +2,9 @@ package standby
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -30,69 +27,69 @@ type Delivered struct {
 // file since, Finish returns the same result again.
 func Finish(ctx context.Context, o Options, path string) (result Delivered, err error) {
 	defer guard(&err)()
-	f := &Follower{o: o.withDefaults()}
-	if content, err := os.ReadFile(f.path(deliveredName)); err == nil {
+	o = o.withDefaults()
+	if content, err := os.ReadFile(o.path(deliveredName)); err == nil {
 		if err := json.Unmarshal(content, &result); err != nil {
 			return result, err
 		}
-		return result, f.deliver(path)
+		return result, deliver(o, path)
 	}
-	db, err := openDatabase(f.path(DatabaseName), f.o)
+	db, err := openDatabase(o.path(DatabaseName), o)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = ErrNoBase
 		}
 		return result, err
 	}
-	f.db = db
-	if result, err = f.settle(ctx); err != nil {
-		return result, errors.Join(err, f.Close())
+	if result, err = settle(ctx, o, db); err != nil {
+		return result, errors.Join(err, db.close())
 	}
-	if err := f.Close(); err != nil {
+	if err := db.close(); err != nil {
 		return result, err
 	}
 	content, err := json.Marshal(result)
 	if err == nil {
-		err = writeDelivered(f.o, content)
+		err = writeDelivered(o, content)
 	}
 	if err != nil {
 		return result, err
 	}
-	return result, f.deliver(path)
+	return result, deliver(o, path)
 }
 
 // settle completes what is on the disk, and writes the leases.
-func (f *Follower) settle(ctx context.Context) (Delivered, error) {
-	if err := f.db.resume(ctx); err != nil {
+func settle(ctx context.Context, o Options, d *database) (Delivered, error) {
+	if err := d.resume(ctx); err != nil {
 		return Delivered{}, err
 	}
-	if _, err := os.Stat(f.linkFile()); err == nil {
-		err := f.verify(ctx, fileGetter(f.linkFile()), nil)
+	link := nextLink{o, d.position}
+	if _, err := os.Stat(link.file()); err == nil {
+		err := link.verify(ctx, fileGetter(link.file()), nil)
 		if err == nil {
-			err = f.applyReady(ctx)
+			err = link.applyTo(ctx, d)
 		}
 		if ctx.Err() != nil {
 			return Delivered{}, err // otherwise the link is of no use, and the database ends before it
 		}
 	}
-	if err := f.db.undo(); err != nil {
+	if err := d.undo(); err != nil {
 		return Delivered{}, err
 	}
-	p := f.db.position
-	known, unknown, err := f.db.writeLeases(ctx, f.o.FallbackTTL)
+	p := d.position
+	known, unknown, err := d.writeLeases(ctx, o.FallbackTTL)
 	return Delivered{Timeline: p.Chain.Timeline, Revision: p.Revision, At: p.At, Leases: known, Fallback: unknown}, err
 }
 
 // writeDelivered stores the result. From then on, the database is not followed any more.
 func writeDelivered(o Options, content []byte) error {
-	part := filepath.Join(o.Dir, partName)
+	part := o.path(partName)
 	if err := os.WriteFile(part, content, 0o600); err != nil {
 		return err
 	}
 	if err := syncFile(part); err != nil {
 		return err
 	}
-	if err := os.Rename(part, filepath.Join(o.Dir, deliveredName)); err != nil {
+	if err := os.Rename(part, o.path(deliveredName)); err != nil {
 		return err
 	}
 	err := syncDir(o.Dir)
@@ -100,17 +97,9 @@ func writeDelivered(o Options, content []byte) error {
 	return err
 }
 
-func syncFile(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}
-
 // deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it has moved it before.
-func (f *Follower) deliver(path string) error {
-	from := f.path(DatabaseName)
+func deliver(o Options, path string) error {
+	from := o.path(DatabaseName)
 	info, err := os.Stat(from)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -130,18 +119,18 @@ func (f *Follower) deliver(path string) error {
 	if err := errors.Join(bolt.Update(dropBuckets), bolt.Close()); err != nil {
 		return err
 	}
-	f.o.durable()
-	if !f.o.Unsealed {
+	o.durable()
+	if !o.Unsealed {
 		if err := appendTrailer(from); err != nil {
 			return err
 		}
-		f.o.durable()
+		o.durable()
 	}
 	if err := os.Rename(from, path); err != nil {
 		return err
 	}
-	f.o.durable()
-	return errors.Join(syncDir(f.o.Dir), removeLinks(f.o.Dir, ""))
+	o.durable()
+	return errors.Join(syncDir(o.Dir), removeLinks(o.Dir, ""))
 }
 
 func dropBuckets(tx *bbolt.Tx) error {
@@ -154,20 +143,4 @@ func dropBuckets(tx *bbolt.Tx) error {
 		}
 	}
 	return nil
-}
-
-// appendTrailer appends the SHA-256 of a file to it.
-func appendTrailer(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	if _, err = io.Copy(sum, file); err == nil {
-		_, err = file.Write(sum.Sum(nil))
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }

@@ -7,22 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-)
-
-// The files of a follower, beside the links.
-const (
-	DatabaseName  = "db"        // the database of the follower
-	importedName  = "imported"  // a database that is not complete
-	baseName      = "base"      // the snapshot that it is made of
-	deliveredName = "delivered" // what Finish has returned
 )
 
 // maxDamaged is how often the next link may be damaged or refused. A store may return a part of an object, so the first one is no proof.
@@ -35,9 +23,7 @@ type Follower struct {
 
 	damaged int // in a row
 	search  search
-
-	mu     sync.Mutex
-	status Status
+	status  reporter
 }
 
 // Outcome is what a step has done.
@@ -55,20 +41,20 @@ const (
 // Open opens the database in a directory, which is created, and continues what a killed process has left. The error is ErrFinished if Finish was called.
 func Open(o Options) (f *Follower, err error) {
 	defer guard(&err)()
-	f = &Follower{o: o.withDefaults()}
-	f.status.Since = f.o.Now()
-	if err := os.MkdirAll(f.o.Dir, 0o700); err != nil {
+	o = o.withDefaults()
+	f = &Follower{o: o, status: reporter{status: Status{Since: o.Now()}}}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{importedName, baseName, partName} {
-		if err := removeFile(f.path(name)); err != nil {
+		if err := removeFile(o.path(name)); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := os.Stat(f.path(deliveredName)); err == nil {
+	if _, err := os.Stat(o.path(deliveredName)); err == nil {
 		return nil, ErrFinished
 	}
-	db, err := openDatabase(f.path(DatabaseName), f.o)
+	db, err := openDatabase(o.path(DatabaseName), o)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
@@ -80,8 +66,6 @@ func Open(o Options) (f *Follower, err error) {
 	return f, nil
 }
 
-func (f *Follower) path(name string) string { return filepath.Join(f.o.Dir, name) }
-
 // Close closes the database.
 func (f *Follower) Close() error {
 	if f.db == nil {
@@ -91,6 +75,26 @@ func (f *Follower) Close() error {
 	f.db = nil
 	return err
 }
+
+// Status returns how far the follower is. Its methods may run in the meantime.
+func (f *Follower) Status() Status { return f.status.current() }
+
+// LookAgain lets the next step that finds no link look for the next timeline, and list the archive, at once.
+func (f *Follower) LookAgain() { f.search = search{} }
+
+// position is how far the database is; nil before the first base.
+func (f *Follower) position() *position {
+	if f.db == nil {
+		return nil
+	}
+	return &f.db.position
+}
+
+// link is the next link, once there is a database.
+func (f *Follower) link() nextLink { return nextLink{f.o, f.db.position} }
+
+// report reports how a step has ended.
+func (f *Follower) report(err error) { f.o.Report(f.status.stepped(f.position(), err)) }
 
 // Step does the next thing: it fetches a base, or applies the next link. An error is a *Broken if the archive cannot be followed further from here, and there is no
 // newer base yet. After any error, the next call tries again.
@@ -117,14 +121,14 @@ func (f *Follower) Step(ctx context.Context) (done Outcome, err error) {
 func (f *Follower) next(ctx context.Context) error {
 	err := f.db.resume(ctx)
 	if err == nil {
-		err = f.ready(ctx)
+		err = f.link().ready(ctx)
 	}
 	if err != nil {
 		return f.doubt(err)
 	}
-	if err := f.applyReady(ctx); err != nil {
+	if err := f.link().applyTo(ctx, f.db); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) && IsBroken(err) == nil {
-			err = f.broken(Damaged, err) // the link is as it was written, so its events do not follow
+			err = f.db.position.broken(Damaged, err) // the link is as it was written, so its events do not follow
 		}
 		return err
 	}
@@ -133,25 +137,14 @@ func (f *Follower) next(ctx context.Context) error {
 	return nil
 }
 
-// applyReady applies the link that is on the disk.
-func (f *Follower) applyReady(ctx context.Context) error {
-	path := f.linkFile()
-	r, err := f.open(ctx, fileGetter(path))
-	if err != nil {
-		return err
+// look finds out whether there is no next link because the database has all.
+func (f *Follower) look(ctx context.Context) error {
+	now := f.o.Now()
+	err := f.search.look(ctx, f.o, f.db.position, now)
+	if err == nil {
+		f.status.caughtUp(f.db.position, now)
 	}
-	if f.passed(r.Header) {
-		err = f.db.pass(r.Header)
-	} else {
-		err = f.db.apply(ctx, r)
-	}
-	if err := errors.Join(err, r.Close()); err != nil {
-		return err
-	}
-	if err := removeFile(path); err != nil {
-		return err
-	}
-	return f.db.resume(ctx)
+	return err
 }
 
 // doubt counts how often in a row the next link is damaged, or refused.
@@ -164,25 +157,58 @@ func (f *Follower) doubt(err error) error {
 		return err
 	}
 	if refused {
-		return f.broken(Unreadable, err)
+		return f.db.position.broken(Unreadable, err)
 	}
-	return f.broken(Damaged, err)
+	return f.db.position.broken(Damaged, err)
 }
 
-func (f *Follower) broken(cause Cause, err error) error {
-	p := f.db.position
-	return &Broken{Cause: cause, Timeline: p.Chain.Timeline, Revision: p.whole() + 1, Err: err}
-}
-
-// guard turns a panic of bbolt, or a fault on the file that is mapped into memory, into an error.
-func guard(err *error) func() {
-	before := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(before)
-		if p := recover(); p != nil {
-			*err = fmt.Errorf("the database of the follower: it panicked: %w", dbfile.Panicked(p))
+// begin replaces the database by that of the newest base. Until that is complete, the former one is kept. broken is why it cannot be followed; nil if there is none. The
+// error is broken, with the reason, if there is no newer base.
+func (f *Follower) begin(ctx context.Context, broken *Broken) error {
+	failed := func(err error) error {
+		if broken != nil {
+			return fmt.Errorf("%w; and it cannot begin again from a newer base: %w", broken, err)
 		}
+		return fmt.Errorf("begin from the newest base: %w", err)
 	}
+	present := f.position()
+	b, err := findBeginning(ctx, f.o, present)
+	if err != nil {
+		return failed(err)
+	}
+	if present != nil && b.Timeline == present.Chain.Timeline && present.other(b.start) {
+		return present.replaced()
+	}
+	if err := prepare(ctx, f.o, b); err != nil {
+		return failed(err)
+	}
+	if err := f.swap(); err != nil {
+		return failed(err)
+	}
+	f.damaged = 0
+	f.search.progressed(f.o.Now())
+	f.status.began(broken)
+	return nil
+}
+
+// swap puts the database that was prepared into the place of the present one.
+func (f *Follower) swap() error {
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.o.path(importedName), f.o.path(DatabaseName)); err != nil {
+		return err
+	}
+	if err := syncDir(f.o.Dir); err != nil {
+		return err
+	}
+	f.o.durable()
+	db, err := openDatabase(f.o.path(DatabaseName), f.o)
+	if err != nil {
+		return err
+	}
+	f.db = db
+	return removeLinks(f.o.Dir, f.link().file())
 }
 
 const (

@@ -342,7 +342,7 @@ func TestALinkOnTheDiskIsCompletedWithoutTheStore(t *testing.T) {
 	f := s.follower(o)
 	s.catchUp(f)
 	s.archive(30)
-	if err := f.ready(t.Context()); err != nil {
+	if err := f.link().ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(f.Close(), os.RemoveAll(s.dir)); err != nil {

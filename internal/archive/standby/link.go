@@ -7,15 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
-
-// linkPrefix begins the names of links that were fetched, and partName is one that is not complete.
-const linkPrefix, partName = "link-", "part"
 
 // slack is how much larger than its records an object may be.
 const slack = 2 << 20
@@ -30,17 +25,22 @@ var errSlow = errors.New("the store sends the next link of the archive too slowl
 // errNoLink means that the archive has no next link yet.
 var errNoLink = errors.New("the archive has no next link")
 
-// linkFile returns the path of the next link on the disk.
-func (f *Follower) linkFile() string {
-	p := f.db.position
-	return filepath.Join(f.o.Dir, fmt.Sprintf("%s%08d-%020d", linkPrefix, p.Chain.Timeline, p.Chain.Last+1))
+// nextLink is the link of the archive that follows a position.
+type nextLink struct {
+	o     Options
+	after position
 }
 
-// ready makes sure that the next link is on the disk, and verified to its end.
-func (f *Follower) ready(ctx context.Context) error {
-	path := f.linkFile()
+// file returns the path of the link on the disk.
+func (l nextLink) file() string {
+	return l.o.path(fmt.Sprintf("%s%08d-%020d", linkPrefix, l.after.Chain.Timeline, l.after.Chain.Last+1))
+}
+
+// ready makes sure that the link is on the disk, and verified to its end.
+func (l nextLink) ready(ctx context.Context) error {
+	path := l.file()
 	if _, err := os.Stat(path); err == nil {
-		err := f.verify(ctx, fileGetter(path), nil)
+		err := l.verify(ctx, fileGetter(path), nil)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -48,29 +48,29 @@ func (f *Follower) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.fetch(ctx, path)
+	return l.fetch(ctx, path)
 }
 
-// fetch writes the next link to the disk. While it is received, it is compared with its header to its end.
-func (f *Follower) fetch(ctx context.Context, path string) error {
+// fetch writes the link to the disk. While it is received, it is compared with its header to its end.
+func (l nextLink) fetch(ctx context.Context, path string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(f.o.Patience, func() { cancel(errSlow) })
+	limit := time.AfterFunc(l.o.Patience, func() { cancel(errSlow) })
 	defer limit.Stop()
-	body, err := f.o.Store.Get(ctx, f.db.position.key(f.o.Root))
+	body, err := l.o.Store.Get(ctx, l.after.key(l.o.Root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoLink
 	}
 	if err != nil {
 		return err
 	}
-	part := filepath.Join(f.o.Dir, partName)
+	part := l.o.path(partName)
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return errors.Join(err, body.Close())
 	}
-	received := &tee{body: body, to: file, left: slack, sized: func(size int64) { limit.Reset(f.o.Patience + time.Duration(size/slowest)*time.Second) }}
-	err = f.verify(ctx, received, received)
+	received := &tee{body: body, to: file, left: slack, sized: func(size int64) { limit.Reset(l.o.Patience + time.Duration(size/slowest)*time.Second) }}
+	err = l.verify(ctx, received, received)
 	if slow := context.Cause(ctx); err != nil && errors.Is(slow, errSlow) {
 		err = slow
 	}
@@ -83,8 +83,8 @@ func (f *Follower) fetch(ctx context.Context, path string) error {
 	if err := os.Rename(part, path); err != nil {
 		return err
 	}
-	err = syncDir(f.o.Dir)
-	f.o.durable()
+	err = syncDir(l.o.Dir)
+	l.o.durable()
 	return err
 }
 
@@ -93,9 +93,9 @@ type getter interface {
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// verify reads the next link to its end. received is nil for one that is on the disk.
-func (f *Follower) verify(ctx context.Context, from getter, received *tee) error {
-	r, err := f.open(ctx, from)
+// verify reads the link to its end. received is nil for one that is on the disk.
+func (l nextLink) verify(ctx context.Context, from getter, received *tee) error {
+	r, err := l.open(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (f *Follower) verify(ctx context.Context, from getter, received *tee) error
 		received.left += r.Header.Size + r.Header.Size/16
 		received.sized(min(r.Header.Size, large))
 	}
-	if err := f.compare(ctx, r); err != nil || received == nil {
+	if err := l.compare(ctx, r); err != nil || received == nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, received)
@@ -112,8 +112,8 @@ func (f *Follower) verify(ctx context.Context, from getter, received *tee) error
 }
 
 // compare reads the events of a link to its end.
-func (f *Follower) compare(ctx context.Context, r *archive.Reader) error {
-	if f.passed(r.Header) {
+func (l nextLink) compare(ctx context.Context, r *archive.Reader) error {
+	if l.passed(r.Header) {
 		return nil
 	}
 	for events := int64(0); ; events++ {
@@ -134,47 +134,65 @@ func (f *Follower) compare(ctx context.Context, r *archive.Reader) error {
 }
 
 // passed reports whether the database has all of a link, because the base is newer.
-func (f *Follower) passed(h archive.Header) bool { return h.Last <= f.db.position.whole() }
+func (l nextLink) passed(h archive.Header) bool { return h.Last <= l.after.whole() }
 
-// open opens the next link. The error is a *Broken if it cannot be applied to the database.
-func (f *Follower) open(ctx context.Context, from getter) (*archive.Reader, error) {
-	p := f.db.position
-	r, err := archive.OpenSegment(ctx, from, f.o.Root, p.key(f.o.Root))
+// open opens the link. The error is a *Broken if it cannot be applied to the database.
+func (l nextLink) open(ctx context.Context, from getter) (*archive.Reader, error) {
+	p := l.after
+	r, err := archive.OpenSegment(ctx, from, l.o.Root, p.key(l.o.Root))
 	if err != nil {
 		return nil, err
 	}
-	if err := f.fits(r); err != nil {
+	if err := l.fits(r); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	if f.passed(r.Header) {
+	if l.passed(r.Header) {
 		return r, nil
 	}
-	if err := r.Decode(ctx, f.o.Identities); err != nil {
+	if err := r.Decode(ctx, l.o.Identities); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// fits reports whether a link follows from the database.
-func (f *Follower) fits(r *archive.Reader) error {
-	p, h := f.db.position, r.Header
-	broken := func(cause Cause, err error) error {
-		return &Broken{Cause: cause, Timeline: p.Chain.Timeline, Revision: p.whole() + 1, Err: err}
-	}
+// fits returns why the opened link cannot be applied to the database; nil if it can.
+func (l nextLink) fits(r *archive.Reader) error {
+	p, h := l.after, r.Header
 	if _, err := p.Chain.Follow(r.Key, h); err != nil {
 		return err // it is damaged, unless that lasts
 	}
 	from, to := h.Auth()
 	switch {
-	case f.passed(h):
+	case l.passed(h):
 		return nil
 	case h.Gap():
-		return broken(Gap, fmt.Errorf("the revisions %d to %d were lost: %s", h.First, h.Last, h.Reason))
+		return p.broken(Gap, fmt.Errorf("the revisions %d to %d were lost: %s", h.First, h.Last, h.Reason))
 	case !p.Auth.Keeps(from), !p.Auth.Keeps(to):
-		return broken(UsersChanged, fmt.Errorf("users, roles or authentication have changed between the revisions %d and %d: the auth revision is %s and then %s, but %s in the base",
+		return p.broken(UsersChanged, fmt.Errorf("users, roles or authentication have changed between the revisions %d and %d: the auth revision is %s and then %s, but %s in the base",
 			h.First, h.Last, from, to, p.Auth))
 	}
 	return nil
+}
+
+// applyTo applies the link that is on the disk to the database, whose position it follows.
+func (l nextLink) applyTo(ctx context.Context, d *database) error {
+	path := l.file()
+	r, err := l.open(ctx, fileGetter(path))
+	if err != nil {
+		return err
+	}
+	if l.passed(r.Header) {
+		err = d.pass(r.Header)
+	} else {
+		err = d.apply(ctx, r)
+	}
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	if err := removeFile(path); err != nil {
+		return err
+	}
+	return d.resume(ctx)
 }
 
 // tee writes what it reads of an object to a file, up to a limit.
@@ -206,18 +224,3 @@ func (t *tee) Close() error { return t.body.Close() }
 type fileGetter string
 
 func (f fileGetter) Get(context.Context, string) (io.ReadCloser, error) { return os.Open(string(f)) }
-
-// removeLinks removes all links on the disk, except for one.
-func removeLinks(dir, except string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), linkPrefix) && path != except {
-			err = errors.Join(err, removeFile(path))
-		}
-	}
-	return err
-}

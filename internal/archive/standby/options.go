@@ -3,6 +3,7 @@ package standby
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
@@ -41,6 +42,9 @@ type Options struct {
 	unsynced bool   // leaves out the fsync of the database; for tests, whose machine does not fail
 	durable  func() // is called after each change of the disk that survives a crash; for tests
 }
+
+// path returns the path of a file of the follower.
+func (o Options) path(name string) string { return filepath.Join(o.Dir, name) }
 
 func (o Options) withDefaults() Options {
 	o.FallbackTTL = cmp.Or(o.FallbackTTL, 60)

@@ -1,6 +1,7 @@
 package standby
 
 import (
+	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
@@ -42,41 +43,45 @@ func (s Status) Lag(now time.Time) time.Duration {
 	return clock.Elapsed(s.At, now)
 }
 
-// Status returns how far the follower is.
-func (f *Follower) Status() Status {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.status
+// reporter keeps the status, which others may read while the follower makes a step.
+type reporter struct {
+	mu     sync.Mutex
+	status Status
 }
 
-func (f *Follower) report(err error) {
-	f.mu.Lock()
-	s := &f.status
-	if s.Err = err; f.db != nil {
-		p := f.db.position
+func (r *reporter) current() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}
+
+// stepped notes how a step has ended, and returns the status. p is nil before the first base.
+func (r *reporter) stepped(p *position, err error) Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &r.status
+	if s.Err = err; p != nil {
 		if p.whole() != s.Revision || p.Chain.Timeline != s.Timeline {
 			s.Checked = time.Time{}
 		}
 		s.Timeline, s.Start, s.Auth, s.Base, s.Revision, s.At = p.Chain.Timeline, p.Start, p.Auth, p.Base, p.whole(), p.At
 	}
-	reported := *s
-	f.mu.Unlock()
-	f.o.Report(reported)
+	return *s
 }
 
 // caughtUp notes that the archive has nothing newer.
-func (f *Follower) caughtUp(now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p := f.db.position
-	f.status.Since, f.status.Checked, f.status.Revision, f.status.Timeline = now, now, p.whole(), p.Chain.Timeline
+func (r *reporter) caughtUp(p position, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Since, r.status.Checked, r.status.Revision, r.status.Timeline = now, now, p.whole(), p.Chain.Timeline
 }
 
-func (f *Follower) began(broken *Broken) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.status.Begun++
+// began notes that the follower has begun from a base. broken is why it left the one before; nil if there was none.
+func (r *reporter) began(broken *Broken) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Begun++
 	if broken != nil {
-		f.status.Left = broken
+		r.status.Left = broken
 	}
 }

@@ -13,26 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-func deniedBy(refusal etcd.Refusal) func(*state.Member) {
-	return func(m *state.Member) { m.Refusal = refusal }
-}
-
-// blind is a cluster of etcd 3.6.9 or later, which refuses all requests of an unknown user.
-func blind(refusal etcd.Refusal) change {
-	return func(s *state.State) {
-		noQuorum(s)
-		for i := range s.Members {
-			m := &s.Members[i]
-			m.Answers, m.Serving, m.PodReady, m.InService, m.Guarded, m.Refusal = false, false, true, true, true, refusal
-		}
-	}
-}
-
-func user(s *state.State) {
-	s.Spec.Auth = &v1beta2.AuthPolicy{OperatorSecret: "login"}
-	s.Authentication.User = "keeper"
-}
-
 func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
 		s    state.State

@@ -9,10 +9,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
-const noClassMessage = "Kubernetes has no default StorageClass, so a member gets no volume and does not start. " +
-	"Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. " +
-	"For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."
-
 func TestPlanBirth(t *testing.T) {
 	started := func(m *state.Member) {
 		onVolume(m)

@@ -16,8 +16,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
-const year = 365 * 24 * time.Hour
-
 // storedTimes says what each time in a State means if it is ahead of now. A field that is missing here fails the test below.
 var storedTimes = map[string]string{
 	"Now": "the operator's clock",

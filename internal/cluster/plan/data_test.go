@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -296,16 +294,6 @@ func consented(s state.State, step steps.Step) bool {
 	}
 	_, all := step.(steps.StopMembers)
 	return all && s.Switching()
-}
-
-// recorded: the status has the volumes that the members serve on.
-func recorded(s *state.State) {
-	s.KnownVolumes = map[string]state.VolumeID{}
-	for i := range s.Members {
-		m := &s.Members[i]
-		m.VolumeID = state.VolumeID{Claim: types.UID("claim-of-" + m.Name), Volume: "pv-of-" + m.Name}
-		s.KnownVolumes[m.Name] = m.VolumeID
-	}
 }
 
 func TestADrainLeavesTheOnlyCopy(t *testing.T) {

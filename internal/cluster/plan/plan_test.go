@@ -4,41 +4,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
-// planTests has a state for each case, by the name of the case, and the step that the plan must return.
-type planTests map[string]struct {
-	state state.State
-	want  steps.Step
-}
+// planTests are those of the whole plan.
+type planTests plantest.Plans
 
-// limits are the fields of a Wait that say what happens after a time. TestTheWaitOfEachRuleIsStalledAfterItsLimit is about them.
-var limits = cmpopts.IgnoreFields(steps.Wait{}, "Limit", "Overdue", "Advice", "Progress", "Was")
-
-// run compares the plan of each state with the wanted step. A removal is planned only if the previous pass recorded it, so run
-// sets that record first.
 func (tests planTests) run(t *testing.T) {
 	t.Helper()
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if removal, is := test.want.(steps.RemoveMember); is && test.state.Removing == "" {
-				test.state.Removing, _ = membership.VoterOf(test.state, removal.ID)
-			}
-			if diff := cmp.Diff(test.want, Plan(test.state), limits); diff != "" {
-				t.Errorf("Plan (-want +got):\n%s", diff)
-			}
-		})
-	}
+	plantest.Plans(tests).Run(t, Plan)
 }
-
-const pausedMessage = "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."
 
 func TestPlanGeneral(t *testing.T) {
 	planTests{

@@ -15,33 +15,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// consenting: the spec lets the cluster continue from one survivor.
-func consenting(s *state.State) {
-	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
-}
-
-// knows: the member answers without a quorum, and reports this Raft index and term.
-func knows(index, term uint64) func(*state.Member) {
-	return func(m *state.Member) {
-		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
-	}
-}
-
-// forcing: the operator has chosen the i-th member as the survivor.
-func forcing(i int) change {
-	return func(s *state.State) {
-		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42, StartedAt: &metav1.Time{Time: noon.Add(-time.Minute)}}
-	}
-}
-
-// flagRecorded: the status records that the survivor may have run with --force-new-cluster.
-func flagRecorded(s *state.State) {
-	at := metav1.NewTime(noon)
-	s.Recovery.ForcedAt = &at
-}
-
-func forced(m *state.Member) { m.Start = state.StartForce; m.InService = false }
-
 // guarded: the member reaches a quorum, and etcd's authentication refuses the operator.
 func guarded(m *state.Member) {
 	m.Answers, m.PodReady, m.InService, m.Guarded, m.Refusal = false, true, true, true, etcd.RefusedUnknown
@@ -142,13 +115,6 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			changed(lostTwo, with(0, knows(42, 3)), asked), begins("back", "uid-back"),
 		},
 	}.run(t)
-}
-
-func begins(name string, uid string) steps.BeginRestore {
-	return steps.BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
-		Name: name, UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
-		Incarnation: 2, ClusterIDBefore: oldID,
-	}}
 }
 
 func TestPlanRecoveryForces(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
@@ -23,69 +22,8 @@ const (
 	seedRemoved = " The operator removes the seed. The cluster was not changed."
 )
 
-// restored: a restore into incarnation 2 has reached a step.
-// storage: the data of all members has that version.
-func storage(version string) change {
-	return func(s *state.State) {
-		for i := range s.Members {
-			s.Members[i].StorageVersion = version
-		}
-	}
-}
-
-// fencedBy: a fence is on, of the restore with that UID.
-func fencedBy(uid types.UID) change {
-	return func(s *state.State) {
-		accused(etcd.FenceID(uid))(s)
-		if s.Restore != nil && s.Restore.UID == uid && s.Restore.Step == v1beta2.RestoreSwitching {
-			s.Restore.LastRevision = 1 // as the status records it
-		}
-	}
-}
-
-func restored(step v1beta2.RestoreStep) change {
-	return func(s *state.State) {
-		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
-		switch step {
-		case v1beta2.RestoreSwitching:
-			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
-		case v1beta2.RestoreGrowing, v1beta2.RestoreComplete:
-			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
-			s.ClusterID, s.Incarnation = seedID, 2
-			servicesFor(2, seedID)(s)
-			s.Services.ClientRestoreUID = "uid-back"
-		}
-	}
-}
-
-// asked: EtcdRestore back exists and is verified.
-func asked(s *state.State) {
-	s.Request = &state.RestoreRequest{Name: "back", UID: "uid-back", Revision: 42}
-}
-
 func askedAnother(s *state.State) {
 	s.Request = &state.RestoreRequest{Name: "again", UID: "uid-again", Revision: 42}
-}
-
-// seedName is the name of the first member of the incarnation that the restore creates.
-var seedName = state.MemberName("example", "uid-example", 2, 0)
-
-func aSeed(changes ...func(*state.Member)) change {
-	return func(s *state.State) {
-		m := state.Member{Name: seedName, Incarnation: 2}
-		for _, c := range changes {
-			c(&m)
-		}
-		s.Members = append(s.Members, m)
-	}
-}
-
-// serving: the seed serves, and its data is proven.
-func serving(m *state.Member) {
-	onVolume(m)
-	m.Start, m.Seed = state.StartSeed, &state.Seed{}
-	m.Answers, m.Serving, m.PodReady, m.InService, m.Version = true, true, true, true, "3.6.16"
-	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
 }
 
 // keptInPod ends the message about a seed whose Pod has the only data that is left.
@@ -121,16 +59,6 @@ func failed(s state.Seed) func(*state.Member) {
 		pod(state.PodStarting)(m)
 		m.Seed = &s
 	}
-}
-
-// stopped: the Pods of the old members are deleted.
-func stopped(s *state.State) {
-	for i := range s.Members {
-		if s.Members[i].Incarnation == 1 {
-			withoutPod(&s.Members[i])
-		}
-	}
-	s.MembershipKnown = false
 }
 
 // inSeedMembership: the seed is the leader of its own cluster, and reports the membership.
@@ -860,31 +788,6 @@ func TestASwitchWaitsForASurvivorWhoseFlagWasTakenOff(t *testing.T) {
 	}.run(t)
 }
 
-// votersOf: the record has the first n members as voters.
-func votersOf(n int) change {
-	return func(s *state.State) {
-		s.KnownVoters = nil
-		for i := range n {
-			s.KnownVoters = append(s.KnownVoters, nameOf(i))
-		}
-	}
-}
-
-// foreignVoters: another party added n voters.
-func foreignVoters(n int) change {
-	return func(s *state.State) {
-		for i := range n {
-			s.ForeignMembers = append(s.ForeignMembers, state.ForeignMember{ID: etcd.ID(100 + i)})
-		}
-	}
-}
-
-// removable: a person has consented to remove the first two foreign voters.
-func removable(s *state.State) { s.Asked.RemoveForeign = []string{"64", "65"} }
-
-// foreignStopped: an annotation states that the first two foreign voters have stopped.
-func foreignStopped(s *state.State) { s.Asked.StoppedForeign = []string{"64", "65"} }
-
 // namedDefault: two foreign voters have etcd's default name, and an annotation states that one of that name has stopped.
 func namedDefault(s *state.State) {
 	for i := range s.ForeignMembers {
@@ -927,9 +830,6 @@ func unreached(s *state.State) {
 
 // unverified: the EtcdRestore under way has lost its status.
 func unverified(s *state.State) { s.RestoreUnverified = true }
-
-// lostAnnotation: a tool removed the annotation of a Pod that its member was added.
-func lostAnnotation(m *state.Member) { m.Waits, m.Ran = true, true }
 
 // Without this, a person waits for a restore that has ended.
 func TestAReturnToSeedingSaysWhetherTheRestoreContinues(t *testing.T) {

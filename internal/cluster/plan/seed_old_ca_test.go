@@ -10,16 +10,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// refusesOperator: the seed was started with the CA before, and runs for d. Its Pod is ready, because it needs no other member.
-func refusesOperator(d time.Duration) func(*state.Member) {
-	return func(m *state.Member) {
-		serving(m)
-		m.SecurePeer, m.SecureClient, m.Trust, m.Loaded = true, true, "old", "certificates"
-		m.Answers, m.Serving, m.RaftIndex, m.EtcdSince, m.SilentSince, m.Unanswered = false, false, 10, noon.Add(-d), noon.Add(-d), "tls: bad certificate"
-		m.Seed.DoneAt = noon.Add(-d)
-	}
-}
-
 // The CA expired while a seed was restored, and was replaced at once. The seed refused the operator for good. After the old members had stopped, no
 // member served. Before that, the status asked to read the log of the init container.
 func TestASeedThatTrustsTheOldCARestarts(t *testing.T) {

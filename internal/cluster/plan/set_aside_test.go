@@ -22,13 +22,6 @@ func keeping(d time.Duration) change {
 	}
 }
 
-// aside: a volume was set aside that long ago.
-func aside(name string, ago time.Duration) change {
-	return func(s *state.State) {
-		s.SetAside = append(s.SetAside, state.SetAside{Name: name, Since: noon.Add(-ago)})
-	}
-}
-
 func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 	const old = "example-old"
 	recovered := func(s *state.State) {

@@ -23,6 +23,18 @@ type Options struct {
 	Memory func(ctx context.Context, bytes int64) (release func(), err error)
 }
 
+const (
+	dialTimeout      = 3 * time.Second
+	keepAliveTime    = 10 * time.Second
+	keepAliveTimeout = 5 * time.Second
+	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
+	requestTimeout = 10 * time.Second
+	// window is how many bytes a member may send before they are read. Each of a hundred archives holds as many while it waits for its store.
+	window = 128 << 10
+	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
+	shortWindow = 64 << 10
+)
+
 // largeTimeout is how long a member may need to send a change whose memory is missing for others.
 const largeTimeout = 30 * time.Second
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -24,18 +23,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-)
-
-const (
-	dialTimeout      = 3 * time.Second
-	keepAliveTime    = 10 * time.Second
-	keepAliveTimeout = 5 * time.Second
-	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
-	requestTimeout = 10 * time.Second
-	// window is how many bytes a member may send before they are read. Each of a hundred archives holds as many while it waits for its store.
-	window = 128 << 10
-	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
-	shortWindow = 64 << 10
 )
 
 // Largest is the memory that one change can take.

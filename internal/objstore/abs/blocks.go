@@ -14,6 +14,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
+// A Put holds two blocks in memory, and none of a body that can be read again. Azure takes 50 000 of them, so a body may have 195 GiB.
+const (
+	blockSize = 4 << 20
+	// concurrency is how many blocks are sent at the same time, and buffered is that of a body that cannot be read again.
+	concurrency, buffered = 2, 1
+)
+
 // blocks splits a body into blocks. Those of a body that can be read again are ranges of it. Those of other bodies are buffers, at most two at a time.
 type blocks struct {
 	body   io.Reader

@@ -20,13 +20,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// A Put holds two blocks in memory, and none of a body that can be read again. Azure takes 50 000 of them, so a body may have 195 GiB.
-const (
-	blockSize = 4 << 20
-	// concurrency is how many blocks are sent at the same time, and buffered is that of a body that cannot be read again.
-	concurrency, buffered = 2, 1
-)
-
 // Put stages body in blocks and commits them. A small body goes the same way: writing it in one request would be
 // refused as long as blocks of a failed Put are there.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {

@@ -47,6 +47,13 @@ type watcher struct {
 	shown string
 }
 
+// migration is one run of the command. What it has done is in the objects, so that another run continues.
+type migration struct {
+	watcher
+	// version of etcd that the source ran when the command began; empty if that is not known.
+	version string
+}
+
 // await shows each step until a stage is reached.
 func (w *watcher) await(ctx context.Context, stage moving.Stage, limit time.Duration) (moving.Progress, error) {
 	return w.awaitUnless(ctx, stage, limit, func(moving.Objects) string { return "" })

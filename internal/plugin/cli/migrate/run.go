@@ -7,13 +7,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
-// migration is one run of the command. What it has done is in the objects, so that another run continues.
-type migration struct {
-	watcher
-	// version of etcd that the source ran when the command began; empty if that is not known.
-	version string
-}
-
 // run does what is left of a migration.
 func (m *migration) run(ctx context.Context) error {
 	now, err := m.read(ctx)
