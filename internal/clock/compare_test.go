@@ -86,7 +86,7 @@ var listed = map[string][]string{
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
 		"archive/archiver/archiver.go Lag", "archive/archiver/seal.go wantsCut", "archive/archiver/seal.go oldest", "etcd/login.go limitLogin", "objstore/progress.go name", "objstore/counted.go Read", "objstore/slowness.go look", "objstore/memory.go othersLack", "objstore/signed/signed.go reopen",
 		"backup/archiving/bases.go askForBase", "backup/archiving/copying.go floor", "backup/archiving/copying.go ended", "objstore/progress.go waiting", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
-		"backup/archiving/metrics.go stopped", "backup/archiving/keeper_prune.go replaceSpoilt", "backup/archiving/run.go run", "backup/archiving/store.go present",
+		"backup/archiving/metrics.go stopped", "backup/archiving/keeper_prune.go replaceSpoilt", "backup/archiving/run.go run", "backup/clients/lasting_store.go present",
 		"backup/queue/progress.go Begin", "backup/queue/progress.go Passing", "backup/sightings.go since", "backup/queue/time_limit.go pause",
 		"backup/status/archive.go archiveCondition", "backup/status/archive.go archiveStarting", "backup/status/archive_copy.go copyCondition",
 		"cluster/members/await.go askApart", "cluster/members/question.go awaited", "cluster/members/await.go questionFor", "cluster/remembered.go found", "cluster/behind.go foundBehind",

@@ -27,7 +27,7 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 	w := &copying{Copier: c, job: t}
 	defer w.prune.drop()
 	defer func() {
-		w.secrets.release()
+		w.secrets.Release()
 		if w.leave != nil {
 			w.leave()
 		}
@@ -119,14 +119,14 @@ func (w *copying) open(ctx context.Context, spec CopySpec) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	w.secrets.release() // of a try that has failed
-	w.secrets = w.job.secretsOf(spec.job.Namespace)
+	w.secrets.Release() // of a try that has failed
+	w.secrets = w.job.SecretsOf(spec.job.Namespace)
 	first, second := spec.job, spec.job.CopiedArchive()
-	from, err := w.secrets.open(limited, first)
+	from, err := w.secrets.LastingStore(limited, first)
 	if err != nil {
 		return ofSource(err)
 	}
-	to, err := w.secrets.open(limited, second)
+	to, err := w.secrets.LastingStore(limited, second)
 	if err != nil {
 		return err
 	}

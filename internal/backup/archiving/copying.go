@@ -29,7 +29,7 @@ type copying struct {
 	job    *runner
 	second objstore.Store
 	// secrets are those of both stores.
-	secrets *keptSecrets
+	secrets *clients.KeptSecrets
 	*follower.Follower
 
 	floor    follower.Floor

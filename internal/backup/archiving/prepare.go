@@ -17,6 +17,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
+// prepareTimeout limits the requests before an archiver starts.
+const prepareTimeout = time.Minute
+
 const (
 	// archiveShare is the part of the spool that all archivers may use together, so that snapshots always have room.
 	archiveShare = 4
@@ -83,17 +86,17 @@ func (t *runner) take(among *archivePlaces, namespace, what string) error {
 }
 
 // prepare connects to the healthy voters of the cluster and to the store.
-func (t *runner) prepare(ctx context.Context, spec Spec, secrets *keptSecrets) (cluster *watch.Client, store objstore.Store, advice string, err error) {
+func (t *runner) prepare(ctx context.Context, spec Spec, secrets *clients.KeptSecrets) (cluster *watch.Client, store objstore.Store, advice string, err error) {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	o := spec.job
 	if err = t.ConfirmRecovery(limited, o, spec.recovery); err != nil {
 		return nil, nil, "", ofMembers(err)
 	}
-	if store, err = secrets.open(limited, o); err != nil {
+	if store, err = secrets.LastingStore(limited, o); err != nil {
 		return nil, nil, "", err
 	}
-	by, err := t.Access(secrets.members(limited), o)
+	by, err := t.Access(secrets.Members(limited), o)
 	if err != nil {
 		return nil, nil, "", err
 	}

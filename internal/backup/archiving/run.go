@@ -67,8 +67,8 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	defer release()
 	grow, shrink := t.extra(a.key.Object.Namespace)
 	defer shrink()
-	secrets := t.secretsOf(a.key.Object.Namespace)
-	defer secrets.release()
+	secrets := t.SecretsOf(a.key.Object.Namespace)
+	defer secrets.Release()
 	cluster, store, advice, err := t.prepare(ctx, spec, secrets)
 	if err != nil {
 		return errors.Join(err, t.callOffAlone(ctx, a, spec, err))

@@ -1,4 +1,4 @@
-package archiving
+package clients
 
 import (
 	"context"
@@ -12,10 +12,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// reopenAfter is the shortest time between two readings of the store's Secret by one archiver.
-const reopenAfter = 30 * time.Second
+const (
+	// reopenAfter is the shortest time between two readings of a Secret for one store, and reopenTimeout limits each of them.
+	reopenAfter   = 30 * time.Second
+	reopenTimeout = time.Minute
+)
 
-// reopened is the store of an archiver, which may run for months. After a request has failed, it is opened again with the Secret as it is
+// reopened is a store that is used for months. After a request has failed, it is opened again with the Secret as it is
 // now. Otherwise an archiver would use credentials that were replaced until something else ends it.
 type reopened struct {
 	open func(context.Context) (objstore.Store, error)
@@ -37,7 +40,7 @@ func (r *reopened) present(ctx context.Context) objstore.Store {
 	defer r.mu.Unlock()
 	if now := r.now(); r.failed && now.Sub(r.since) >= reopenAfter {
 		r.since = now
-		limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+		limited, cancel := context.WithTimeout(ctx, reopenTimeout)
 		defer cancel()
 		if store, err := r.open(limited); err == nil {
 			r.store, r.failed = store, false
@@ -85,6 +88,3 @@ func (r *reopened) Delete(ctx context.Context, key string) error {
 	r.note(ctx, err)
 	return err
 }
-
-// prepareTimeout limits the requests before an archiver starts.
-const prepareTimeout = time.Minute

@@ -1,4 +1,4 @@
-package archiving
+package clients
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
@@ -27,18 +26,19 @@ func TestTheSecretOfAStoreCountsOnceUntilTheArchiveEnds(t *testing.T) {
 	defer restore()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s3"}, Data: map[string][]byte{v1beta2.CAKey: bytes.Repeat([]byte("x"), 200<<10)}}
 	now, opened := time.Unix(0, 0), error(nil)
-	r := &runner{Clients: &clients.Clients{
+	r := &Clients{
 		Secrets: fake.NewClientBuilder().WithObjects(secret).Build(), Identity: grant.Everything(), Now: func() time.Time { return now },
 		Open: func(context.Context, connect.Access) (objstore.Store, error) { return objstoretest.NewMemory(), opened },
-	}}
+	}
 	o := state.JobSpec{Namespace: "ns"}
 	o.Target.Secret = "s3"
-	secrets := r.secretsOf("ns")
-	store, err := secrets.open(t.Context(), o)
+	secrets := r.SecretsOf("ns")
+	opening, err := secrets.LastingStore(t.Context(), o)
 	once := used()
 	if err != nil || once < 200<<10 {
 		t.Fatalf("%d KiB are counted, error %v", once>>10, err)
 	}
+	store, _ := opening.(*reopened)
 	for i := range 20 {
 		if opened = nil; i%2 == 0 {
 			opened = errors.New("the store does not answer")
@@ -50,7 +50,7 @@ func TestTheSecretOfAStoreCountsOnceUntilTheArchiveEnds(t *testing.T) {
 			t.Fatalf("after %d failures, %d KiB are counted, and before %d KiB", i+1, used()>>10, once>>10)
 		}
 	}
-	secrets.release()
+	secrets.Release()
 	store.note(t.Context(), errors.New("the request has failed"))
 	now = now.Add(time.Hour)
 	store.present(t.Context())
