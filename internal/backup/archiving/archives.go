@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -263,7 +264,7 @@ func Open(registry prometheus.Registerer, c *clients.Clients, s *spool.Spool) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Clients: c, spool: s, metrics: counted, inMemory: memoryPlaces(debug.SetMemoryLimit(-1))}
+	r := &runner{Clients: c, spool: s, metrics: counted, places: limits.NewPlaces(s, memoryPlaces(debug.SetMemoryLimit(-1)))}
 	r.copies = newCopies(r.copy)
 	archives := New(r.run, counted)
 	archives.copies = r.copies

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
@@ -188,9 +189,6 @@ const coldSoon = 24 * time.Hour
 // maxBases is how many snapshots are looked at besides those of the window.
 const maxBases = 1000
 
-// askAgain is how often a base is asked for that does not help.
-const askAgain = 10 * time.Minute
-
 // cover asks for a snapshot if the newest revisions cannot be restored without it. A snapshot of another EtcdBackup does not count: it may be
 // deleted at any time, by the retention of that EtcdBackup or with it.
 func (k *keeper) cover(ctx context.Context, o state.JobSpec, bases []archive.Base) {
@@ -210,7 +208,7 @@ func (k *keeper) cover(ctx context.Context, o state.JobSpec, bases []archive.Bas
 func (k *keeper) askForBase(ctx context.Context, reason string) {
 	reason = archiver.Because(k.current().recovery, reason)
 	at, again := k.asked[reason]
-	if k.vain || k.Archiver.look().Want != "" || again && k.job.Now().Sub(at) < askAgain {
+	if k.vain || k.Archiver.look().Want != "" || again && k.job.Now().Sub(at) < limits.AskAgain {
 		return
 	}
 	k.asked[reason] = k.job.Now()

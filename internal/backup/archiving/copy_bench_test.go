@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -64,7 +65,7 @@ func newCopyBench(t *testing.T) *copyBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.job = &runner{Clients: w.Clients, metrics: counted}
+	b.job = &runner{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}
 	b.spec = CopySpec{job: b.O, maxLag: 5 * time.Second, prunes: true}
 	return b
 }

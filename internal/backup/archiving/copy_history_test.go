@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -71,7 +72,7 @@ func newCopiedHistory(t *testing.T, seed uint64) *copiedHistory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.job, h.spec = &runner{Clients: w.Clients, metrics: counted}, CopySpec{job: h.O, maxLag: 5 * time.Second, prunes: true}
+	h.job, h.spec = &runner{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}, CopySpec{job: h.O, maxLag: 5 * time.Second, prunes: true}
 	h.restart()
 	h.begin()
 	return h

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -21,7 +22,7 @@ import (
 // which none of the budgets counts. So he could fill the memory of the operator, which then ended with the backups of all.
 func TestAsManyArchivesAreCopiedAsThereArePlaces(t *testing.T) {
 	b := newCopyBench(t)
-	b.job.spool = spool.New(t.TempDir(), spool.Options{Limit: 8 * archiveShare * archiveSpool * 16 / 15})
+	b.job.places = limits.NewPlaces(spool.New(t.TempDir(), spool.Options{Limit: 8 * limits.Share * limits.Spool * 16 / 15}), 0)
 	synctest.Test(t, func(t *testing.T) {
 		var opened atomic.Int32
 		open := b.job.Open
@@ -61,7 +62,7 @@ func TestAsManyArchivesAreCopiedAsThereArePlaces(t *testing.T) {
 			t.Error("another namespace has no place")
 		}
 		p.stop()
-		if n := b.job.copyPlaces.count(); n != 0 {
+		if n := b.job.places.Copies(); n != 0 {
 			t.Errorf("in the end, %d places are taken", n)
 		}
 	})

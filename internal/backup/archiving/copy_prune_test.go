@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
@@ -66,7 +67,7 @@ func TestLinksThatMayNotBeDeletedStandInTheWayOfNoOthers(t *testing.T) {
 	}
 	for range 4 {
 		w.discard(t.Context(), w.current())
-		b.now = b.now.Add(2 * keeperRetry)
+		b.now = b.now.Add(2 * limits.Retry)
 	}
 	for _, n := range w.prune.outdated {
 		if faulty.Of(n.Key(root)) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
@@ -27,7 +28,7 @@ func (w *copying) report(err error, wait time.Duration) {
 	}
 	lag, known := w.lag(status, now)
 	w.job.metrics.lags(w.key.Object, lag, known)
-	if lag <= 2*spec.maxLag+archiveSlack {
+	if lag <= 2*spec.maxLag+limits.Slack {
 		lag = 0
 	}
 	w.mu.Lock()
@@ -58,7 +59,7 @@ func (w *copying) report(err error, wait time.Duration) {
 // advanced reports that an object was copied, at most once a second: there may be many of them after an outage.
 func (w *copying) advanced(bytes int64) {
 	w.job.metrics.copied(w.key.Object, bytes)
-	if w.job.Now().Sub(w.reported) >= keeperInterval {
+	if w.job.Now().Sub(w.reported) >= limits.Interval {
 		w.report(nil, 0)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -42,7 +43,7 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 		if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 			ctrl.Log.WithName(state.Operator).Error(err, "The copy of an archive panicked", "etcdBackup", c.key.Object, "stack", string(caught.Stack))
 		}
-		wait := keeperInterval
+		wait := limits.Interval
 		if w.failed++; err == nil {
 			w.failed = 0
 		} else {
@@ -59,15 +60,15 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 // each attempt lists both locations.
 func copyPause(failed int32, err error) time.Duration {
 	if errors.Is(err, follower.ErrOtherCopy) {
-		return keeperRetry
+		return limits.Retry
 	}
-	return min(delay(failed, err, "", 0, 0), lastCopyDelay)
+	return min(limits.Delay(failed, err, "", 0, 0), lastCopyDelay)
 }
 
 // rest waits. After a success, something new ends the pause. It returns false if ctx has ended.
 func (w *copying) rest(ctx context.Context, d time.Duration, awake bool) bool {
 	if !awake {
-		return pause(ctx, d)
+		return limits.Pause(ctx, d)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -111,13 +112,13 @@ func (w *copying) step(ctx context.Context) error {
 // open takes a place, and opens both stores.
 func (w *copying) open(ctx context.Context, spec CopySpec) error {
 	if w.leave == nil {
-		namespace, places := spec.job.Namespace, &w.job.copyPlaces
-		if err := w.job.take(places, namespace, "copy of an archive"); err != nil {
+		leave, err := w.job.places.TakeCopy(spec.job.Namespace)
+		if err != nil {
 			return err
 		}
-		w.leave = func() { places.leave(namespace) }
+		w.leave = leave
 	}
-	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	limited, cancel := context.WithTimeout(ctx, limits.Prepare)
 	defer cancel()
 	w.secrets.Release() // of a try that has failed
 	w.secrets = w.job.SecretsOf(spec.job.Namespace)
@@ -162,9 +163,9 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 	w.next = w.job.Now().Add(compareInterval)
 	switch {
 	case unread != nil:
-		w.next = w.job.Now().Add(keeperRetry)
+		w.next = w.job.Now().Add(limits.Retry)
 	case w.shown.again:
-		w.next = w.job.Now().Add(askAgain)
+		w.next = w.job.Now().Add(limits.AskAgain)
 	}
 	w.proofs(ctx, spec)
 	return nil
@@ -204,7 +205,7 @@ func (w *copying) follow(ctx context.Context) error {
 	switch {
 	case errors.Is(err, follower.ErrAgain):
 		w.vain++
-		if at := w.job.Now().Add(delay(w.vain, nil, "", 0, 0)); at.Before(w.next) {
+		if at := w.job.Now().Add(limits.Delay(w.vain, nil, "", 0, 0)); at.Before(w.next) {
 			w.next = at
 		}
 		return nil

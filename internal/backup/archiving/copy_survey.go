@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -137,12 +138,12 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 	}
 	root := spec.job.CopiedArchive().ArchiveRoot()
 	errs := objstore.Errors{Refusals: clients.MaxRefusals}
-	left := deletionsPerLook - min(len(p.keys), deletionsPerLook)
-	p.keys = discardEach(ctx, w.second, p.keys, deletionsPerLook, &errs, func(key string) string { return key })
+	left := limits.Deletions - min(len(p.keys), limits.Deletions)
+	p.keys = discardEach(ctx, w.second, p.keys, limits.Deletions, &errs, func(key string) string { return key })
 	p.outdated = discardEach(ctx, w.second, p.outdated, left, &errs, func(n archive.Name) string { return n.Key(root) })
 	remark := ""
 	if err := errs.Err(); err != nil {
-		p.next = w.job.Now().Add(keeperRetry)
+		p.next = w.job.Now().Add(limits.Retry)
 		remark = fmt.Sprintf("Old parts of the archive were not deleted in the second location: %v.", err)
 	} else {
 		if len(p.outdated) == 0 && p.more {

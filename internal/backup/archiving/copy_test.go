@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
@@ -80,11 +81,11 @@ func TestWhatAWaitingRestoreMayNeedIsKeptInTheSecondLocation(t *testing.T) {
 	if got, want := b.there(), b.here(); !slices.Equal(got, want) {
 		t.Errorf("the second location has %q, want all: %q", got, want)
 	}
-	if v := w.look(); !strings.Contains(v.Unpruned, "no answer") || w.next.Sub(b.now) > askAgain {
+	if v := w.look(); !strings.Contains(v.Unpruned, "no answer") || w.next.Sub(b.now) > limits.AskAgain {
 		t.Errorf("it says %q, and looks again after %s", v.Unpruned, w.next.Sub(b.now))
 	}
 	b.job.Secrets = answering
-	b.now = b.now.Add(askAgain)
+	b.now = b.now.Add(limits.AskAgain)
 	b.steps(w)
 	if v := w.look(); v.Unpruned != "" || len(b.there()) == len(b.here()) {
 		t.Errorf("the API server answers, and nothing is deleted: %q", v.Unpruned)
@@ -167,8 +168,8 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 
 // Each attempt looks at all of the second location. An object that only a person can remove had the operator do that every 10 seconds.
 func TestAnotherObjectUnderTheKeyOfACopyIsAskedForOnceAMinute(t *testing.T) {
-	if d := copyPause(1, fmt.Errorf("copy: %w", follower.ErrOtherCopy)); d != keeperRetry {
-		t.Errorf("the pause is %s, want %s", d, keeperRetry)
+	if d := copyPause(1, fmt.Errorf("copy: %w", follower.ErrOtherCopy)); d != limits.Retry {
+		t.Errorf("the pause is %s, want %s", d, limits.Retry)
 	}
 	if d := copyPause(100, errors.New("no answer")); d > lastCopyDelay {
 		t.Errorf("the pause after a failure is %s", d)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -67,7 +68,7 @@ func (w *copying) again(ctx context.Context, n archive.Name) (err error) {
 		if _, err = w.Link(ctx, n); err == nil {
 			return nil
 		}
-		pause(ctx, time.Second)
+		limits.Pause(ctx, time.Second)
 	}
 	return err
 }
@@ -81,7 +82,7 @@ type slowSink struct {
 func (s slowSink) Put(ctx context.Context, _ string, body io.Reader) error {
 	for ctx.Err() == nil {
 		_, _ = io.CopyN(io.Discard, body, s.rate)
-		pause(ctx, time.Second)
+		limits.Pause(ctx, time.Second)
 	}
 	return context.Cause(ctx)
 }

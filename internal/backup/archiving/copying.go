@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
@@ -73,7 +74,7 @@ const (
 	largestCopy = 24 << 20
 	// usualCopies is for the others, and usualCopy is the largest of them: all but those with an extraordinary change. They never wait for a large one.
 	usualCopies = 2 * usualCopy
-	usualCopy   = archiveSegment + 1<<20 + copyOverhead
+	usualCopy   = limits.Segment + 1<<20 + copyOverhead
 	// copyOverhead is what a copy takes beside its link: the decoder and the buffers of two connections.
 	copyOverhead = 4 << 20
 )

@@ -13,15 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
-const (
-	firstArchiveDelay = time.Second
-	lastArchiveDelay  = time.Minute
-	firstMemberDelay  = 200 * time.Millisecond
-	membersDelay      = 5 * time.Second
-	storeDelay        = 10 * time.Second
-	// archiveStable is how long an archiver must run before an earlier failure does not count any more.
-	archiveStable = time.Minute
-)
+// archiveStable is how long an archiver must run before an earlier failure does not count any more.
+const archiveStable = time.Minute
 
 // classify turns the error of an archiver into a Failure.
 func classify(err error, o state.JobSpec) *state.Failure {
@@ -50,26 +43,4 @@ func classify(err error, o state.JobSpec) *state.Failure {
 	}
 	o.Kind = state.KindArchive
 	return failure.Classify(err, o, false)
-}
-
-// delay is the pause after that many failures in a row: 1 s, or 200 ms after the first failure of a member that others replace, doubled after each one, at most 1 min. If the members are why, it is
-// at most maxLag or 5 s, and if the store serves nobody, at most 10 s: what was written until they are back must not wait for longer. An
-// archiver lists the whole archive when it begins. So a store that refuses this archive alone is asked less often, and one that fails only after a
-// while: the pause is then up to five times what was spent to begin.
-func delay(failures int32, err error, reason string, spent, maxLag time.Duration) time.Duration {
-	limit := lastArchiveDelay
-	switch {
-	case errors.Is(err, failure.ErrMembers):
-		limit = min(max(maxLag, membersDelay), lastArchiveDelay)
-	case reason == v1beta2.ReasonStoreUnavailable, reason == v1beta2.ReasonStoreUnreachable:
-		limit = min(max(storeDelay, 5*spent), lastArchiveDelay)
-	}
-	if errors.Is(err, failure.ErrMembers) && failures == 1 {
-		return firstMemberDelay
-	}
-	d := firstArchiveDelay
-	for ; failures > 1 && d < limit; failures-- {
-		d *= 2
-	}
-	return min(d, limit)
 }

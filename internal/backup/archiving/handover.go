@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -58,7 +59,7 @@ const (
 
 func (h *handover) run(ctx context.Context) {
 	wait, looks := handoverInterval/2, 0
-	for pause(ctx, wait) {
+	for limits.Pause(ctx, wait) {
 		spec := h.current()
 		if spec.switchover == "" {
 			wait = handoverInterval / 2

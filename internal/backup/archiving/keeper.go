@@ -7,20 +7,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
-)
-
-const (
-	keeperInterval = time.Second
 )
 
 func (k *keeper) run(ctx context.Context) {
 	k.known, k.asked = catalog.Known{}, map[string]time.Time{}
 	k.held = objstore.Keep(k.key.Object.Namespace)
 	defer k.held.Release()
-	tick := time.NewTicker(keeperInterval)
+	tick := time.NewTicker(limits.Interval)
 	defer tick.Stop()
 	stale := true
 	for {
@@ -87,7 +84,7 @@ func (k *keeper) look(ctx context.Context) bool {
 	})
 	k.vain = vain(o, k.survey, k.known, k.job.Now())
 	if len(k.survey.Unreadable)+len(k.survey.ColdBases) > 0 {
-		k.again = k.job.Now().Add(askAgain)
+		k.again = k.job.Now().Add(limits.AskAgain)
 	}
 	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.Now() // a snapshot from the future is no base

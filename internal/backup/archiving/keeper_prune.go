@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -32,7 +33,7 @@ func (t *runner) selectsMore(ctx context.Context, o state.JobSpec, known []clien
 func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
 	selections, err := k.job.protected(ctx, &o)
 	if err != nil {
-		k.again = k.job.Now().Add(askAgain)
+		k.again = k.job.Now().Add(limits.AskAgain)
 		k.update(func(v *state.Archive) {
 			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read what may be restored: ", err.Error()))
 		})
@@ -41,7 +42,7 @@ func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) err
 	k.selections = selections
 	selected := selectedBases(o, selections, f.bases, k.known)
 	if len(selected) > 0 {
-		k.again = k.job.Now().Add(askAgain)
+		k.again = k.job.Now().Add(limits.AskAgain)
 	}
 	k.later, k.more, err = outdatedBy(ctx, k.store, o, k.survey, f.index, k.known, selected...)
 	return err
@@ -60,7 +61,7 @@ func (k *keeper) outdate(o state.JobSpec, proofs []string) {
 
 // refill puts the next ones first. Of those that were refused, it keeps some: the next look finds the others again.
 func (k *keeper) refill(root string) {
-	n := min(deletionsPerLook, len(k.later))
+	n := min(limits.Deletions, len(k.later))
 	keys := make([]string, 0, n+len(k.outdated))
 	for _, name := range k.later[:n] {
 		keys = append(keys, name.Key(root))
@@ -83,7 +84,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 	}
 	k.refill(o.ArchiveRoot())
 	outdated := len(k.outdated)
-	batch := k.outdated[:min(deletionsPerLook, outdated)]
+	batch := k.outdated[:min(limits.Deletions, outdated)]
 	errs := objstore.Errors{Refusals: clients.MaxRefusals}
 	var kept []string
 	for _, key := range batch {
@@ -98,7 +99,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 	k.outdated = slices.Concat(k.outdated, kept) // what is refused must not stand in the way of the others
 	if err := errs.Err(); err != nil {
 		if ctx.Err() == nil {
-			k.next = k.job.Now().Add(keeperRetry)
+			k.next = k.job.Now().Add(limits.Retry)
 			k.update(func(v *state.Archive) {
 				v.Unpruned = fmt.Sprintf("Old parts of the archive were not deleted: %v.", err)
 			})
@@ -111,9 +112,6 @@ func (k *keeper) prune(ctx context.Context) bool {
 	k.pruned = true
 	return true
 }
-
-// deletionsPerLook is how many objects are deleted between two looks at the archiver.
-const deletionsPerLook = 100
 
 // forget forgets what was read, and returns its memory: after an error it is not known what of it is counted.
 func (k *keeper) forget() {
@@ -136,7 +134,7 @@ func (k *keeper) findSpoilt(o state.JobSpec, index catalog.Index) {
 		found = spoiltOf(o, k.survey.Starts[n-1].ClusterID, index, k.known, now)
 	}
 	k.replaceAt = found.follow(k.spoilt, k.replaceAt, now)
-	if latest := now.Add(askAgain); !k.survey.Covered && k.replaceAt.After(latest) {
+	if latest := now.Add(limits.AskAgain); !k.survey.Covered && k.replaceAt.After(latest) {
 		k.replaceAt = latest // the newest changes cannot be restored until then
 	}
 	k.spoilt = found

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -58,11 +59,11 @@ func TestTheStatusShowsWhyALargeChangeWaits(t *testing.T) {
 // A namespace with hundreds of EtcdBackups connected to its own servers in all of them, although there were places for a few.
 func TestAnArchiverWithoutAPlaceConnectsToNoMember(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	w.Spool = spool.New(t.TempDir(), spool.Options{Limit: archiveSpool})
+	w.Spool = spool.New(t.TempDir(), spool.Options{Limit: limits.Spool})
 	a := &Archiver{turn: make(chan struct{}, 1), news: make(chan struct{}, 1), spec: *SpecOf(statetest.ArchivingState(t))}
 	asked := 0
 	w.Probe = func(context.Context, []string, ask.Access) []ask.Answer { asked++; return nil }
-	if err := (&runner{Clients: w.Clients, spool: w.Spool}).once(t.Context(), a); !errors.Is(err, spool.ErrTooSmall) {
+	if err := (&runner{Clients: w.Clients, spool: w.Spool, places: limits.NewPlaces(w.Spool, 0)}).once(t.Context(), a); !errors.Is(err, spool.ErrTooSmall) {
 		t.Errorf("error %v, want that there is no place", err)
 	}
 	if asked > 0 {
@@ -110,7 +111,7 @@ func TestTheBudgetsOfAnOperatorFitIntoItsContainer(t *testing.T) {
 	b, r := values.BackupOperator, values.RestoreOperator
 	left := bytes(b.Resources.Limits.Memory) - bytes(b.RestoreTests.Memory)
 	archives := memoryPlaces(left)
-	if places := bytes(b.Spool.SizeLimit) / archiveShare / archiveSpool; places > archives {
+	if places := bytes(b.Spool.SizeLimit) / limits.Share / limits.Spool; places > archives {
 		t.Errorf("the spool volume has %d places for archives, and the memory suffices for %d", places, archives)
 	}
 	for name, test := range map[string]struct {
@@ -151,7 +152,7 @@ func TestALargeSegmentDelaysNoUsualOne(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		done, err := namespaceMemory("other").Encode(t.Context(), archiveSegment)
+		done, err := namespaceMemory("other").Encode(t.Context(), limits.Segment)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -14,7 +15,7 @@ import (
 // A keeper runs for months and held the name of each outdated segment. If it did not look again after a part of them, the rest would be kept and paid
 // for. A store that keeps what it has deleted must not let it delete the same ones again and again.
 func TestAKeeperDeletesWhatIsOutdatedInParts(t *testing.T) {
-	const count = 2*deletionsPerLook + 50
+	const count = 2*limits.Deletions + 50
 	root := archive.Root("f", "ns", "c")
 	o := state.JobSpec{Namespace: "ns", Cluster: "c"}
 	o.Target.Key = "f"

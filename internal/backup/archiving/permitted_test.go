@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients/clientstest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -108,7 +109,7 @@ func TestAnArchiverThatTheMembersRefuseDoesNotListTheArchive(t *testing.T) {
 				cancel()
 			}
 		}
-		err := (&runner{Clients: w.Clients, spool: w.Spool, metrics: metrics}).once(ctx, a)
+		err := (&runner{Clients: w.Clients, spool: w.Spool, metrics: metrics, places: limits.NewPlaces(w.Spool, 0)}).once(ctx, a)
 		cancel()
 		if permitted := !r.head && !r.auth && !r.watch; store.count.Load() > 0 != permitted || err == nil {
 			t.Errorf("the members refuse %s: the archive is listed %d times, error %v", name, store.count.Load(), err)

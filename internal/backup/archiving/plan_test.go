@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 )
@@ -50,21 +51,21 @@ func TestEtcdBefore35IsNotArchived(t *testing.T) {
 func TestAnArchiverComesBackSoonAfterItsMembers(t *testing.T) {
 	lost, store := ofMembers(errors.New("unavailable")), errors.New("refused")
 	for failures := int32(1); failures < 100; failures++ {
-		if d := delay(failures, lost, "", 0, time.Second); d > 5*time.Second || d < time.Second && failures > 1 {
+		if d := limits.Delay(failures, lost, "", 0, time.Second); d > 5*time.Second || d < time.Second && failures > 1 {
 			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
 		}
-		if d := delay(failures, lost, "", 0, time.Hour); d > time.Minute {
+		if d := limits.Delay(failures, lost, "", 0, time.Hour); d > time.Minute {
 			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
 		}
 	}
 	for reason, want := range map[string]time.Duration{
 		v1beta2.ReasonStoreUnavailable: 10 * time.Second, v1beta2.ReasonStoreUnreachable: 10 * time.Second, v1beta2.ReasonAccessDenied: time.Minute, v1beta2.ReasonArchiveFenced: time.Minute,
 	} {
-		if d := delay(20, store, reason, 0, time.Second); d != want {
+		if d := limits.Delay(20, store, reason, 0, time.Second); d != want {
 			t.Errorf("after 20 failures with the reason %s it waits for %s", reason, d)
 		}
 	}
-	if d := delay(20, store, v1beta2.ReasonStoreUnavailable, 8*time.Second, time.Second); d != 40*time.Second {
+	if d := limits.Delay(20, store, v1beta2.ReasonStoreUnavailable, 8*time.Second, time.Second); d != 40*time.Second {
 		t.Errorf("after a store that fails when it has listed for 8 s, it waits for %s", d)
 	}
 }

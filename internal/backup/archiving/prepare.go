@@ -1,31 +1,18 @@
 package archiving
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
-)
-
-// prepareTimeout limits the requests before an archiver starts.
-const prepareTimeout = time.Minute
-
-const (
-	// archiveShare is the part of the spool that all archivers may use together, so that snapshots always have room.
-	archiveShare = 4
-	// archiveSpool is the space that one archiver reserves in the spool. archiveWaiting of it may wait for the store, and the
-	// rest is for the segments that are being written.
-	archiveSpool = 40 << 20
 )
 
 // runner runs archivers.
@@ -33,12 +20,8 @@ type runner struct {
 	*clients.Clients
 	spool   *spool.Spool
 	metrics *Metrics
-	places  archivePlaces
+	places  *limits.Places
 	copies  *copies
-	// copyPlaces are as many as places, so that each archive can be copied.
-	copyPlaces archivePlaces
-	// inMemory is how many archives have memory; 0 for no limit.
-	inMemory int64
 }
 
 // extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller
@@ -46,48 +29,28 @@ type runner struct {
 func (t *runner) extra(namespace string) (grow func(bytes, written int64) error, end func()) {
 	share := t.spool.Of(namespace).Extra()
 	return func(bytes, written int64) error {
-		return share.Resize(max(bytes-archiveSpool, 0), max(written-archiveSpool, 0))
+		return share.Resize(max(bytes-limits.Spool, 0), max(written-limits.Spool, 0))
 	}, share.Release
 }
 
 // reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
 // spool.
 func (t *runner) reserve(ctx context.Context, namespace string) (func(), error) {
-	if err := t.take(&t.places, namespace, "archiver"); err != nil {
-		return nil, err
-	}
-	release, err := t.spool.Of(namespace).Hold(ctx, archiveSpool)
+	leave, err := t.places.TakeArchive(namespace)
 	if err != nil {
-		t.places.leave(namespace)
 		return nil, err
 	}
-	return func() { release(); t.places.leave(namespace) }, nil
-}
-
-// take takes a place for what it names.
-func (t *runner) take(among *archivePlaces, namespace, what string) error {
-	limit := int64(0)
-	if t.spool != nil {
-		limit = t.spool.Largest()
+	release, err := t.spool.Of(namespace).Hold(ctx, limits.Spool)
+	if err != nil {
+		leave()
+		return nil, err
 	}
-	memory := cmp.Or(t.inMemory, math.MaxInt32)
-	whole := limit + t.places.count()*archiveSpool
-	places := whole / archiveShare / archiveSpool
-	if limit <= 0 || memory < places {
-		if why := among.take(namespace, memory); why != turns.None {
-			return fmt.Errorf("%w for another %s: there are %d places, for which the memory of the operator suffices (backupOperator.resources.limits.memory in the values of the chart), and %s", spool.ErrTooSmall, what, memory, why)
-		}
-		return nil
-	}
-	if why := among.take(namespace, places); why != turns.None {
-		return fmt.Errorf("%w for another %s: there are %d places, a quarter of %d MiB with %d MiB each, and %s", spool.ErrTooSmall, what, places, whole>>20, archiveSpool>>20, why)
-	}
-	return nil
+	return func() { release(); leave() }, nil
 }
 
 // prepare connects to the healthy voters of the cluster and to the store.
 func (t *runner) prepare(ctx context.Context, spec Spec, secrets *clients.KeptSecrets) (cluster *watch.Client, store objstore.Store, advice string, err error) {
-	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	limited, cancel := context.WithTimeout(ctx, limits.Prepare)
 	defer cancel()
 	o := spec.job
 	if err = t.ConfirmRecovery(limited, o, spec.recovery); err != nil {

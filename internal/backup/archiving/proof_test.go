@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -66,7 +67,7 @@ func TestNoSegmentIsDeletedAfterTheNewestSnapshotHasFailedItsTest(t *testing.T) 
 func TestTheArchiveIsSurveyedAgainAfterADeletion(t *testing.T) {
 	w := attempttest.NewWorld(t)
 	k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: &Archiver{}, store: w.Store}
-	for range deletionsPerLook + 1 {
+	for range limits.Deletions + 1 {
 		k.outdated = append(k.outdated, "segment")
 	}
 	for i, want := range []bool{false, true, false} {

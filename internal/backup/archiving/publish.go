@@ -6,19 +6,17 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
-
-// archiveSlack is how much later than maxLag a change may reach the store before that is reported.
-const archiveSlack = 15 * time.Second
 
 // publish updates the view. It notifies the controller if the view has another shape, or if the end of the archive is to be reported.
 func (k *keeper) publish(status archiver.Status) {
 	now := k.job.Now()
 	ranges, covered := extended(k.survey, status)
 	delayed := status.Lag(now)
-	if delayed <= k.current().maxLag+archiveSlack {
+	if delayed <= k.current().maxLag+limits.Slack {
 		delayed = 0
 	}
 	begun := status.Timeline > 0 && !status.Blocked
@@ -44,7 +42,7 @@ func (k *keeper) publish(status archiver.Status) {
 	}
 	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
 	news := next != k.shape
-	pace := plan.Pace(k.job.places.count())
+	pace := plan.Pace(k.job.places.Archives())
 	if k.spec.fence > 0 {
 		pace = 0 // no other change follows
 	}
@@ -78,7 +76,7 @@ func (r reported) outdated(now reported, pace time.Duration) bool {
 	case now.timeline != r.timeline, now.from != r.from, now.end.Revision < r.end.Revision, now.end.At.Before(r.end.At), now.at.Before(r.at):
 		return true
 	case now.end.Revision > r.end.Revision:
-		return now.at.Sub(r.at) >= pace-keeperInterval/2 // the keeper looks once in an interval
+		return now.at.Sub(r.at) >= pace-limits.Interval/2 // the keeper looks once in an interval
 	}
 	return now.end.At.Sub(r.end.At) >= plan.ArchiveInterval
 }

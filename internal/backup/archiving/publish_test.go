@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -29,7 +30,7 @@ func newPublished(t *testing.T) *published {
 	}
 	p := &published{now: statetest.T0, revision: 1}
 	p.keeper = &keeper{
-		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return p.now }}, metrics: counted, copies: newCopies(nil)},
+		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return p.now }}, metrics: counted, copies: newCopies(nil), places: limits.NewPlaces(nil, 0)},
 		Archiver: &Archiver{notify: func() { p.notified++ }}, surveyed: true,
 		survey: archive.Survey{Covered: true, Ranges: []archive.Range{{Timeline: 1, To: archive.Point{Revision: 1, At: p.now}}}},
 	}
@@ -46,7 +47,7 @@ func (p *published) look() {
 func (p *published) seconds(n int, writes bool) (oldest time.Duration) {
 	since := p.now // when the status had all
 	for range n {
-		if p.now = p.now.Add(keeperInterval); writes {
+		if p.now = p.now.Add(limits.Interval); writes {
 			p.revision++
 		}
 		p.look()
@@ -63,7 +64,11 @@ func (p *published) seconds(n int, writes bool) (oldest time.Duration) {
 func TestTheEndInTheStatusIsAtMostTenSecondsOldWhileThereAreWrites(t *testing.T) {
 	for _, archives := range []int64{1, 100, 1000} {
 		p := newPublished(t)
-		p.job.places.taken = archives
+		for range archives {
+			if _, err := p.job.places.TakeArchive("ns"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		oldest := p.seconds(600, true)
 		if most := 600 * time.Second / plan.Pace(archives); oldest > 10*time.Second || p.notified > int(most) {
 			t.Errorf("with %d archives the status is up to %s old, after %d reports in 10 minutes, want at most %d", archives, oldest, p.notified, most)

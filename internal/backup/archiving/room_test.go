@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
@@ -82,7 +83,7 @@ func sizeOfFiles(dir string) (sum int64) {
 // archives runs an archiver of the cluster until it ends or has stored revision 3, with the place and the extra room of an EtcdBackup.
 func (c *oneRevision) archives(t *testing.T, s *spool.Spool) error {
 	t.Helper()
-	job := &runner{spool: s}
+	job := runnerIn(s)
 	release, err := job.reserve(t.Context(), "ns")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func (c *oneRevision) archives(t *testing.T, s *spool.Spool) error {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	running := archiver.New(archiver.Options{
-		Cluster: c, Store: stored, Root: "continuous-archive/ns/name/", Dir: c.dir, Now: time.Now, MaxLag: time.Hour, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow,
+		Cluster: c, Store: stored, Root: "continuous-archive/ns/name/", Dir: c.dir, Now: time.Now, MaxLag: time.Hour, MaxSize: limits.Segment, MaxSpool: archiveWaiting, Grow: grow,
 		TakeBase: func(context.Context, string) (archiver.Base, error) {
 			return archiver.Base{Key: "base", ClusterID: 7, Revision: 1, At: time.Now(), Auth: auth.State{Revision: 1, Enabled: auth.Off}}, nil
 		},
@@ -135,16 +136,16 @@ func ignored(err, kind error) error {
 // A server that a tenant names sends one transaction without an end. It filled the node's disk, and the kubelet removed backup-operator: no
 // namespace had backups any more.
 func TestOneRevisionOfTenTimesThePlaceDoesNotFillTheDisk(t *testing.T) {
-	const limit = 4 * archiveSpool * 16 / 15
+	const limit = 4 * limits.Spool * 16 / 15
 	s := spool.New(t.TempDir(), spool.Options{Limit: limit})
-	c := &oneRevision{events: 10 * archiveSpool >> 20}
+	c := &oneRevision{events: 10 * limits.Spool >> 20}
 	var err error
 	heaptest.Bound(t, 64, func() { err = c.archives(t, s) })
 	failure := classify(err, state.JobSpec{})
 	if !errors.Is(err, archiver.ErrRoom) || failure.Reason != v1beta2.ReasonSpoolTooSmall || !strings.Contains(failure.Message, "revision 2") {
 		t.Errorf("error %v, the status shows %+v", err, failure)
 	}
-	if c.most > 4*archiveSpool {
+	if c.most > 4*limits.Spool {
 		t.Errorf("%d MiB were on the disk, of %d MiB", c.most>>20, limit>>20)
 	}
 	if used, _, _ := s.Usage(); used != 0 || s.Largest() != limit-limit/16 {
@@ -154,9 +155,9 @@ func TestOneRevisionOfTenTimesThePlaceDoesNotFillTheDisk(t *testing.T) {
 
 // While others use the spool, the archive waits for them. The message said that the database has grown.
 func TestARevisionWithoutRoomNamesWhatUsesIt(t *testing.T) {
-	const limit = 4 * archiveSpool * 16 / 15
+	const limit = 4 * limits.Spool * 16 / 15
 	s := spool.New(t.TempDir(), spool.Options{Limit: limit})
-	other, err := s.Of("other").Reserve(t.Context(), 2*archiveSpool)
+	other, err := s.Of("other").Reserve(t.Context(), 2*limits.Spool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
+	// archiveWaiting is how much of what an archiver has in the spool may wait for the store.
 	archiveWaiting = 16 << 20
-	archiveSegment = 8 << 20
 	// restJitter spreads the archivers that one outage has ended.
 	restJitter = 0.3
 )
@@ -45,11 +45,11 @@ func (t *runner) run(ctx context.Context, a *Archiver) {
 		if a.hasArchived() {
 			spent = 0 // it has not failed to begin
 		}
-		rest := wait.Jitter(delay(failures, err, why.Reason, spent, a.current().maxLag), restJitter)
+		rest := wait.Jitter(limits.Delay(failures, err, why.Reason, spent, a.current().maxLag), restJitter)
 		t.metrics.stopped(a.key.Object, a.safe(), t.Now())
 		a.failed(failures, why, t.Now(), rest)
 		a.notify()
-		if !pause(ctx, rest) {
+		if !limits.Pause(ctx, rest) {
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
 		BaseOwed:    a.owed(),
-		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now, Memory: namespaceMemory(a.key.Object.Namespace),
+		MaxLag:      spec.maxLag, MaxSize: limits.Segment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now, Memory: namespaceMemory(a.key.Object.Namespace),
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
 			base, err := a.ask(ctx, reason)
 			if err != nil {
@@ -110,16 +110,4 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	k.publish(running.Status()) // with the last segment
 	a.owes(running.Status().BaseOwed)
 	return err
-}
-
-// pause waits, and returns false if ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -97,7 +98,7 @@ func TestARestoreThatIsCreatedWhileTheStoreDeletesNothingKeepsWhatItNeeds(t *tes
 	if err := api.Create(t.Context(), &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late"}, Spec: spec}); err != nil {
 		t.Fatal(err)
 	}
-	k.store, now = w, now.Add(2*keeperRetry)
+	k.store, now = w, now.Add(2*limits.Retry)
 	before := len(w.Keys())
 	if again := k.prune(t.Context()); !again || len(w.Keys()) != before {
 		t.Errorf("%d of %d objects are left, and the archive is looked at again: %t", len(w.Keys()), before, again)

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
+// runnerIn returns a runner whose archivers have their places in a spool.
+func runnerIn(s *spool.Spool) *runner { return &runner{spool: s, places: limits.NewPlaces(s, 0)} }
+
 func TestArchiversUseAQuarterOfTheSpoolAndReturnIt(t *testing.T) {
-	const limit = 8 * archiveSpool * 16 / 15 // a sixteenth is given to no job
-	job := &runner{spool: spool.New(t.TempDir(), spool.Options{Limit: limit})}
+	const limit = 8 * limits.Spool * 16 / 15 // a sixteenth is given to no job
+	job := runnerIn(spool.New(t.TempDir(), spool.Options{Limit: limit}))
 	first, err := job.reserve(t.Context(), "ns")
 	if err != nil {
 		t.Fatal(err)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	keeperRetry = time.Minute
 	// rangesShown is how many ranges the status lists.
 	rangesShown = 16
 	// holesShown is how many holes the status names.
@@ -38,7 +37,7 @@ type found struct {
 
 // unread reports that the archive could not be read. The keeper looks again after a time.
 func (k *keeper) unread(err error) bool {
-	k.next = k.job.Now().Add(keeperRetry)
+	k.next = k.job.Now().Add(limits.Retry)
 	k.update(func(v *state.Archive) {
 		v.Unread, v.Corrupt = planning.Sentence("The operator could not read the archive: ", err.Error()), errors.Is(err, archive.ErrCorrupt)
 	})

@@ -9,7 +9,7 @@ import (
 
 // One namespace could take all places. They are kept for months, so the archives of other namespaces ended at the next restart.
 func TestANamespaceWithManyArchivesLeavesPlacesToOthers(t *testing.T) {
-	job := &runner{spool: spool.New(t.TempDir(), spool.Options{Limit: 20 << 30})}
+	job := runnerIn(spool.New(t.TempDir(), spool.Options{Limit: 20 << 30}))
 	taken := map[string]int{}
 	for _, namespace := range []string{"a", "b", "c", "d"} {
 		for {
