@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -132,14 +133,14 @@ func (b *copyBench) here() []string { return links(b.Keys(), b.O.ArchiveRoot()) 
 func (b *copyBench) outdated() (names []string) {
 	b.T.Helper()
 	known := catalog.Known{}
-	f, err := surveyOf(b.T.Context(), b, b.O, known)
+	f, err := inventory.Of(b.T.Context(), b, b.O, known)
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	o := b.O
 	o.Keep.Now = b.now
-	all, _, err := outdatedBy(b.T.Context(), b, o, f.survey, f.index, known)
+	all, _, err := inventory.OutdatedBy(b.T.Context(), b, o, f.Survey, f.Index, known)
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func (b *copyBench) outdated() (names []string) {
 // bases are the snapshots in the second location from which a replay can begin.
 func (b *copyBench) bases() []archive.Base {
 	b.T.Helper()
-	_, bases, err := basesOf(b.T.Context(), b.second, b.O.CopiedArchive(), catalog.Known{}, b.O.Keep.Window)
+	_, bases, err := inventory.Bases(b.T.Context(), b.second, b.O.CopiedArchive(), catalog.Known{}, b.O.Keep.Window)
 	if err != nil {
 		b.T.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -163,12 +164,12 @@ func (h *copiedHistory) retain(store objstore.Store, o state.JobSpec, archives b
 		return
 	}
 	known = catalog.Known{}
-	f, err := surveyOf(ctx, store, o, known)
+	f, err := inventory.Of(ctx, store, o, known)
 	if err != nil {
 		return
 	}
-	defer f.survey.Drop()
-	names, _, err := outdatedBy(ctx, store, o, f.survey, f.index, known)
+	defer f.Survey.Drop()
+	names, _, err := inventory.OutdatedBy(ctx, store, o, f.Survey, f.Index, known)
 	for _, n := range names {
 		if err == nil && store.Delete(ctx, n.Key(o.ArchiveRoot())) == nil {
 			h.note("delete %s %s", o.Target.Bucket, short(n.Key(o.ArchiveRoot())))
@@ -222,14 +223,14 @@ func (h *copiedHistory) heal() {
 
 // reached returns which of the revisions a location has.
 func (h *copiedHistory) reached(store objstore.Store, o state.JobSpec) (all map[int64]string) {
-	f, err := surveyOf(h.T.Context(), store, o, catalog.Known{})
+	f, err := inventory.Of(h.T.Context(), store, o, catalog.Known{})
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	all = map[int64]string{}
 	for r := int64(1); r <= h.revision; r++ {
-		if c, err := archive.Find(h.T.Context(), store, o.ArchiveRoot(), f.bases, archive.Progress{}, archive.Target{Revision: r}); err == nil {
+		if c, err := archive.Find(h.T.Context(), store, o.ArchiveRoot(), f.Bases, archive.Progress{}, archive.Target{Revision: r}); err == nil {
 			all[r] = fmt.Sprint(c.Timeline, " ", c.Reached.Revision)
 		}
 	}

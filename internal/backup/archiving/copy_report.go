@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -24,7 +25,7 @@ func (w *copying) report(err error, wait time.Duration) {
 		if status, begun = w.At(); begun {
 			w.reached(status, now)
 		}
-		ranges, covered = extended(w.shown.survey, w.copiedStatus())
+		ranges, covered = inventory.Extended(w.shown.survey, w.copiedStatus())
 	}
 	lag, known := w.lag(status, now)
 	w.job.metrics.lags(w.key.Object, lag, known)

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -31,37 +32,37 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	w.surveyed, _ = w.At()
 	w.prune.drop() // it may be needed now
 	known := catalog.Known{}
-	found, err := surveyOf(ctx, w.second, o, known)
+	found, err := inventory.Of(ctx, w.second, o, known)
 	if err != nil {
 		return w.unread(err)
 	}
-	defer found.survey.Drop()
+	defer found.Survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
-	selections, unprotected := w.job.protected(ctx, &o)
+	selections, unprotected := inventory.Protected(ctx, w.job.Clients, &o)
 	w.prune.selections = selections
-	selected := selectedBases(o, selections, found.bases, known)
-	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selected...)
+	selected := inventory.SelectedBases(o, selections, found.Bases, known)
+	base, needed, err := inventory.NeededFrom(ctx, w.second, o, found.Survey, found.Index, known, selected...)
 	if err != nil {
 		return w.unread(err)
 	}
 	w.looked, w.newest = true, 0
-	if n := len(found.survey.Names); n > 0 {
-		w.newest = found.survey.Names[n-1].Timeline
+	if n := len(found.Survey.Names); n > 0 {
+		w.newest = found.Survey.Names[n-1].Timeline
 	}
 	if unprotected == nil { // else the last floor holds, because this one may be after what is needed
 		w.floor = follower.Floor{}
 	}
 	if needed && unprotected == nil {
-		w.floor = follower.FloorOf(found.survey, base)
-		w.prune.outdated, w.prune.more, err = found.survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, maxOutdated)
+		w.floor = follower.FloorOf(found.Survey, base)
+		w.prune.outdated, w.prune.more, err = found.Survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, inventory.MaxOutdated)
 		if err != nil {
 			return w.unread(err)
 		}
 	}
-	w.prune.keys = archive.OutdatedProofs(o.ArchiveRoot(), found.survey.Names, found.proofs)
+	w.prune.keys = archive.OutdatedProofs(o.ArchiveRoot(), found.Survey.Names, found.Proofs)
 	w.count(o.Namespace)
-	found.survey.Drop()
-	w.shown = lookedAt{survey: found.survey, known: true, proofs: found.proofs, holds: found.last != nil && found.last.Result == v1beta2.ProofFailed}
+	found.Survey.Drop()
+	w.shown = lookedAt{survey: found.Survey, known: true, proofs: found.Proofs, holds: found.Last != nil && found.Last.Result == v1beta2.ProofFailed}
 	w.shown.again = unprotected != nil || len(selected) > 0
 	w.update(func(v *state.ArchiveCopy) { v.Unread, v.Unpruned = "", unpruned(unprotected) })
 	return nil
@@ -88,8 +89,8 @@ func (w *copying) count(namespace string) {
 	if w.prune.held == nil {
 		w.prune.held = objstore.Keep(namespace)
 	}
-	if n := len(w.prune.outdated); n > maxRefused && w.prune.held.Add(archive.NamesBytes(n)) != nil {
-		w.prune.outdated, w.prune.more = slices.Clone(w.prune.outdated[:maxRefused]), true
+	if n := len(w.prune.outdated); n > inventory.MaxRefused && w.prune.held.Add(archive.NamesBytes(n)) != nil {
+		w.prune.outdated, w.prune.more = slices.Clone(w.prune.outdated[:inventory.MaxRefused]), true
 	}
 }
 
@@ -129,7 +130,7 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 		return
 	}
 	if len(p.outdated) > 0 {
-		if more, err := w.job.selectsMore(ctx, spec.job.CopiedArchive(), p.selections); more || err != nil {
+		if more, err := inventory.SelectsMore(ctx, w.job.Clients, spec.job.CopiedArchive(), p.selections); more || err != nil {
 			p.drop()
 			w.next = time.Time{}
 			w.signal()

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
@@ -153,13 +154,13 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 	b.spec.prunes = false
 	b.steps(b.copying())
 	o := b.O.CopiedArchive()
-	f, err := surveyOf(t.Context(), b.second, o, catalog.Known{})
+	f, err := inventory.Of(t.Context(), b.second, o, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	for revision := int64(2); revision <= 47; revision += 5 {
-		c, err := archive.Find(t.Context(), b.second, o.ArchiveRoot(), f.bases, archive.Progress{}, archive.Target{Revision: revision})
+		c, err := archive.Find(t.Context(), b.second, o.ArchiveRoot(), f.Bases, archive.Progress{}, archive.Target{Revision: revision})
 		if err != nil || c.Reached.Revision != revision || !strings.HasPrefix(c.Base.Key, o.Target.Key) {
 			t.Errorf("revision %d: %+v, error %v", revision, c.Reached, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -59,7 +60,7 @@ func TestAChangeInTheSecondOfItsBaseCanBeRestored(t *testing.T) {
 		{archive.Point{Revision: 9, At: statetest.T0.Add(-time.Second)}, base},
 		{archive.Point{Revision: 7, At: statetest.T0.Add(time.Second)}, base},
 	} {
-		ranges, covered := extended(survey, archiver.Status{Timeline: 1, Unbroken: 8, Stored: c.stored})
+		ranges, covered := inventory.Extended(survey, archiver.Status{Timeline: 1, Unbroken: 8, Stored: c.stored})
 		if got := ranges[0].To; got != c.want || !covered {
 			t.Errorf("with %+v stored, the range ends with %+v, want %+v", c.stored, got, c.want)
 		}

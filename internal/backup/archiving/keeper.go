@@ -2,14 +2,17 @@ package archiving
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
@@ -63,39 +66,48 @@ func (k *keeper) look(ctx context.Context) bool {
 	// What a look reads counts to the work of minutes, and what is left of it after the look to what is kept.
 	ctx, names := objstore.Hold(ctx, o.Namespace)
 	defer names.Release()
-	found, err := surveyOf(ctx, k.store, o, k.known)
+	found, err := inventory.Of(ctx, k.store, o, k.known)
 	if err != nil {
 		k.forget()
 		return k.unread(err)
 	}
 	defer func() {
 		names.Release() // what is kept does not count twice
-		k.recount(found.index)
+		k.recount(found.Index)
 	}()
-	k.survey, k.surveyed, k.again = found.survey, true, time.Time{}
+	k.survey, k.surveyed, k.again = found.Survey, true, time.Time{}
 	defer k.survey.Drop() // a keeper runs for months
-	if err := astray(k.survey, k.running.Status()); err != nil {
+	if err := inventory.Astray(k.survey, k.running.Status()); err != nil {
 		k.end(err)
 		return false
 	}
 	k.update(func(v *state.Archive) {
-		v.Unpruned, v.Unread, v.Corrupt, v.Holes = sentences(startless(k.survey.Startless), partial(k.survey)), "", false, unrestorable(k.survey)
-		v.Proof = found.last
+		v.Unpruned, v.Unread, v.Corrupt, v.Holes = inventory.Sentences(inventory.Startless(k.survey.Startless), inventory.Partial(k.survey)), "", false, inventory.Unrestorable(k.survey)
+		v.Proof = found.Last
 	})
-	k.vain = vain(o, k.survey, k.known, k.job.Now())
+	k.vain = inventory.Vain(o, k.survey, k.known, k.job.Now())
 	if len(k.survey.Unreadable)+len(k.survey.ColdBases) > 0 {
 		k.again = k.job.Now().Add(limits.AskAgain)
 	}
-	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
+	k.disproven = found.Last != nil && found.Last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.Now() // a snapshot from the future is no base
 	k.base = k.survey.NewestBase()
 	if err = k.findOutdated(ctx, o, found); err != nil {
 		return k.unread(err)
 	}
-	k.outdate(o, archive.OutdatedProofs(o.ArchiveRoot(), k.survey.Names, found.proofs))
-	k.findSpoilt(o, found.index)
+	k.outdate(o, archive.OutdatedProofs(o.ArchiveRoot(), k.survey.Names, found.Proofs))
+	k.findSpoilt(o, found.Index)
 	if k.spoilt.count == 0 {
-		k.cover(ctx, o, found.bases)
+		k.cover(ctx, o, found.Bases)
 	}
 	return true
+}
+
+// unread reports that the archive could not be read. The keeper looks again after a time.
+func (k *keeper) unread(err error) bool {
+	k.next = k.job.Now().Add(limits.Retry)
+	k.update(func(v *state.Archive) {
+		v.Unread, v.Corrupt = planning.Sentence("The operator could not read the archive: ", err.Error()), errors.Is(err, archive.ErrCorrupt)
+	})
+	return false
 }

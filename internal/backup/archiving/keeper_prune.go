@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -14,37 +15,22 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
-// protected returns what waiting EtcdRestores select, and adds to the policy who must have signed a snapshot. With an error, nothing may be deleted.
-func (t *runner) protected(ctx context.Context, o *state.JobSpec) (selections []clients.Selection, err error) {
-	if selections, err = t.Selections(ctx, *o); err == nil {
-		_, o.Keep.Signers, err = t.Signing(ctx, *o)
-	}
-	return selections, err
-}
-
-// selectsMore reports whether an EtcdRestore that waits is none of those which were known when it was found out what is needed. Deletions take hours if there is much
-// to delete, so it is asked again before each part. With an error, that is not known.
-func (t *runner) selectsMore(ctx context.Context, o state.JobSpec, known []clients.Selection) (bool, error) {
-	now, err := t.Selections(ctx, o)
-	return clients.SelectMore(now, known), err
-}
-
 // findOutdated finds what no target in the window needs. What a waiting EtcdRestore may need is kept until it has chosen, so the keeper looks again.
-func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
-	selections, err := k.job.protected(ctx, &o)
+func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f inventory.Found) error {
+	selections, err := inventory.Protected(ctx, k.job.Clients, &o)
 	if err != nil {
 		k.again = k.job.Now().Add(limits.AskAgain)
 		k.update(func(v *state.Archive) {
-			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read what may be restored: ", err.Error()))
+			v.Unpruned = inventory.Sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read what may be restored: ", err.Error()))
 		})
 		return nil //nolint:nilerr // only deletions stop
 	}
 	k.selections = selections
-	selected := selectedBases(o, selections, f.bases, k.known)
+	selected := inventory.SelectedBases(o, selections, f.Bases, k.known)
 	if len(selected) > 0 {
 		k.again = k.job.Now().Add(limits.AskAgain)
 	}
-	k.later, k.more, err = outdatedBy(ctx, k.store, o, k.survey, f.index, k.known, selected...)
+	k.later, k.more, err = inventory.OutdatedBy(ctx, k.store, o, k.survey, f.Index, k.known, selected...)
 	return err
 }
 
@@ -56,7 +42,7 @@ func (k *keeper) outdate(o state.JobSpec, proofs []string) {
 	}
 	// If the first one is still listed after it was deleted, the store keeps what it has deleted.
 	k.more, k.first = k.more && first != k.first, first
-	k.outdated = slices.Clone(proofs[:min(len(proofs), maxRefused)])
+	k.outdated = slices.Clone(proofs[:min(len(proofs), inventory.MaxRefused)])
 }
 
 // refill puts the next ones first. Of those that were refused, it keeps some: the next look finds the others again.
@@ -66,7 +52,7 @@ func (k *keeper) refill(root string) {
 	for _, name := range k.later[:n] {
 		keys = append(keys, name.Key(root))
 	}
-	k.outdated, k.later = append(keys, k.outdated[:min(len(k.outdated), maxRefused)]...), k.later[n:]
+	k.outdated, k.later = append(keys, k.outdated[:min(len(k.outdated), inventory.MaxRefused)]...), k.later[n:]
 }
 
 // prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too. It returns whether
@@ -77,7 +63,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 		return false
 	}
 	if len(k.later)+len(k.outdated) > 0 {
-		if more, err := k.job.selectsMore(ctx, o, k.selections); more || err != nil {
+		if more, err := inventory.SelectsMore(ctx, k.job.Clients, o, k.selections); more || err != nil {
 			k.outdated, k.later = nil, nil
 			return true
 		}
@@ -122,8 +108,8 @@ func (k *keeper) forget() {
 // recount counts what is held until the next look. If it does not fit, fewer outdated segments are deleted before the next look.
 func (k *keeper) recount(index catalog.Index) {
 	k.known.Recount(k.held, index)
-	if len(k.later) > maxRefused && k.held.Add(archive.NamesBytes(len(k.later))) != nil {
-		k.later, k.more = slices.Clone(k.later[:maxRefused]), true
+	if len(k.later) > inventory.MaxRefused && k.held.Add(archive.NamesBytes(len(k.later))) != nil {
+		k.later, k.more = slices.Clone(k.later[:inventory.MaxRefused]), true
 	}
 }
 

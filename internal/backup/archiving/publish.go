@@ -1,11 +1,11 @@
 package archiving
 
 import (
-	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -14,7 +14,7 @@ import (
 // publish updates the view. It notifies the controller if the view has another shape, or if the end of the archive is to be reported.
 func (k *keeper) publish(status archiver.Status) {
 	now := k.job.Now()
-	ranges, covered := extended(k.survey, status)
+	ranges, covered := inventory.Extended(k.survey, status)
 	delayed := status.Lag(now)
 	if delayed <= k.current().maxLag+limits.Slack {
 		delayed = 0
@@ -79,20 +79,4 @@ func (r reported) outdated(now reported, pace time.Duration) bool {
 		return now.at.Sub(r.at) >= pace-limits.Interval/2 // the keeper looks once in an interval
 	}
 	return now.end.At.Sub(r.end.At) >= plan.ArchiveInterval
-}
-
-// extended returns the ranges of a survey with the present end of the archive, and whether a base reaches that end.
-func extended(s archive.Survey, status archiver.Status) ([]archive.Range, bool) {
-	ranges := slices.Clone(s.Ranges)
-	if n := len(ranges); n == 0 || !s.Covered || s.Unbroken != status.Unbroken || ranges[n-1].Timeline != status.Timeline {
-		return ranges, false
-	}
-	last := &ranges[len(ranges)-1]
-	for _, p := range []archive.Point{status.Stored, status.Progress} {
-		// The first change after a base may have its time, because a manifest rounds that up to a second.
-		if p.Revision > last.To.Revision && !p.At.Before(last.To.At) || p.Revision == last.To.Revision && p.At.After(last.To.At) {
-			last.To = p
-		}
-	}
-	return ranges, true
 }

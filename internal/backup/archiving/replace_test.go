@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -51,9 +52,9 @@ func TestEachSnapshotOfAnArchiveThatFailsItsTestIsReplacedWithABackoff(t *testin
 	a := &Archiver{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1), spec: Spec{job: o}}
 	k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: a, known: catalog.Known{}, asked: map[string]time.Time{}}
 	look := func() {
-		index, bases, err := basesOf(t.Context(), w.Store, o, k.known, time.Hour)
+		index, bases, err := inventory.Bases(t.Context(), w.Store, o, k.known, time.Hour)
 		if err == nil {
-			k.survey, err = archive.Look(t.Context(), w.Store, o.ArchiveRoot(), bases, rangesShown)
+			k.survey, err = archive.Look(t.Context(), w.Store, o.ArchiveRoot(), bases, inventory.RangesShown)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
+	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -33,14 +35,14 @@ func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 		}
 	}
 
-	w := newKept(t, snapshot.Passed)
+	w := attempttest.NewKept(t, snapshot.Passed)
 	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
-	f, err := surveyOf(t.Context(), w, w.O, k.known)
+	f, err := inventory.Of(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	k.survey = f.survey
+	defer f.Survey.Drop()
+	k.survey = f.Survey
 	if err := k.findOutdated(t.Context(), w.O, f); err != nil || len(k.later) == 0 {
 		t.Fatalf("%d are outdated: %v", len(k.later), err)
 	}
@@ -78,16 +80,16 @@ func TestARestoreThatIsCreatedWhileTheStoreDeletesNothingKeepsWhatItNeeds(t *tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, w := fake.NewClientBuilder().WithScheme(scheme).Build(), newKept(t, snapshot.Passed)
+	api, w := fake.NewClientBuilder().WithScheme(scheme).Build(), attempttest.NewKept(t, snapshot.Passed)
 	now := w.Now()
 	job := &runner{Clients: &clients.Clients{Now: func() time.Time { return now }, Secrets: api}}
 	k := &keeper{job: job, Archiver: &Archiver{spec: Spec{job: w.O}}, store: undeletable{w}, known: catalog.Known{}}
-	f, err := surveyOf(t.Context(), w, w.O, k.known)
+	f, err := inventory.Of(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	k.survey = f.survey
+	defer f.Survey.Drop()
+	k.survey = f.Survey
 	if err := k.findOutdated(t.Context(), w.O, f); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/inventory"
+	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -39,7 +41,7 @@ func TestTheSegmentsThatAWaitingRestoreNeedsAreKept(t *testing.T) {
 		"a revision of another cluster ID":        {v1beta2.SnapshotSelector{Revision: 7, ClusterID: "00000000000000aa"}, false, true},
 		"the newest snapshot of a folder, no one": {v1beta2.SnapshotSelector{}, false, true},
 	} {
-		w := newKept(t, snapshot.Passed)
+		w := attempttest.NewKept(t, snapshot.Passed)
 		spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: w.O.Target.Bucket}}, Select: &test.by}
 		restore := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: w.O.Namespace, Name: "rescue"}, Spec: spec}
 		if test.chosen {
@@ -51,21 +53,21 @@ func TestTheSegmentsThatAWaitingRestoreNeedsAreKept(t *testing.T) {
 		}
 		c := &clients.Clients{Now: w.Now, Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(restore).Build()}
 		k := &keeper{job: &runner{Clients: c}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
-		f, err := surveyOf(t.Context(), w, w.O, k.known)
+		f, err := inventory.Of(t.Context(), w, w.O, k.known)
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.survey = f.survey
+		k.survey = f.Survey
 		if err := k.findOutdated(t.Context(), w.O, f); err != nil || (len(k.later) > 0) != test.deletes || k.again.IsZero() != test.deletes {
 			t.Errorf("%s: %d segments are outdated, another look follows at %s: %v", name, len(k.later), k.again, err)
 		}
-		f.survey.Drop()
+		f.Survey.Drop()
 	}
 }
 
 // The API server did not answer. The archive was not pruned then, but it must not look unreadable: the keeper has more to do.
 func TestNoSegmentIsDeletedWhileTheWaitingRestoresAreNotKnown(t *testing.T) {
-	w := newKept(t, snapshot.Passed)
+	w := attempttest.NewKept(t, snapshot.Passed)
 	scheme, err := operator.Scheme()
 	if err != nil {
 		t.Fatal(err)
@@ -74,12 +76,12 @@ func TestNoSegmentIsDeletedWhileTheWaitingRestoresAreNotKnown(t *testing.T) {
 		return errors.New("no answer")
 	}})
 	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
-	f, err := surveyOf(t.Context(), w, w.O, k.known)
+	f, err := inventory.Of(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	k.survey = f.survey
+	defer f.Survey.Drop()
+	k.survey = f.Survey
 	if err := k.findOutdated(t.Context(), w.O, f); err != nil || len(k.later) > 0 || k.again.IsZero() || !strings.Contains(k.view.Unpruned, "no answer") {
 		t.Errorf("%d segments are outdated, another look follows at %s: %v; %q", len(k.later), k.again, err, k.view.Unpruned)
 	}

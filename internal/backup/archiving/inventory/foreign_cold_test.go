@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"testing"
@@ -26,12 +26,12 @@ func TestAColdSnapshotOfAnotherEtcdBackupKeepsNoOwnOneFromBeingTaken(t *testing.
 		}
 	}
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
+	f, err := Of(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	if !f.survey.Covered && vain(w.O, f.survey, known, w.At.Add(time.Hour)) {
+	defer f.Survey.Drop()
+	if !f.Survey.Covered && Vain(w.O, f.Survey, known, w.At.Add(time.Hour)) {
 		t.Errorf("nothing reaches the end of the archive, and no snapshot is taken, because %s is cold", cold)
 	}
 }

@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"strings"
@@ -61,14 +61,14 @@ func TestOneObjectThatTheStoreDoesNotReturnEndsNoSurveyOfAnArchive(t *testing.T)
 				}
 				w.Set(key, fault)
 				known := catalog.Known{}
-				f, err := surveyOf(t.Context(), w, w.O, known)
+				f, err := Of(t.Context(), w, w.O, known)
 				if err != nil {
 					t.Errorf("fault %d of %s: the survey fails: %v", fault, key, err)
 				} else {
-					if _, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known); err != nil {
+					if _, _, err := OutdatedBy(t.Context(), w, w.O, f.Survey, f.Index, known); err != nil {
 						t.Errorf("fault %d of %s: outdated: %v", fault, key, err)
 					}
-					f.survey.Drop()
+					f.Survey.Drop()
 				}
 				if _, err := verify.ArchiveHolds(t.Context(), w.O, w); err != nil {
 					t.Errorf("fault %d of %s: retention: %v", fault, key, err)
@@ -84,13 +84,13 @@ func TestTheStatusNamesAStartThatTheStoreDoesNotReturn(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	key := archive.StartKey(w.O.ArchiveRoot(), 1)
 	w.Set(key, objstoretest.Cold)
-	f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
+	f, err := Of(t.Context(), w, w.O, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	s := statetest.ArchivingState(t)
-	s.Archive.Holes = unrestorable(f.survey)
+	s.Archive.Holes = Unrestorable(f.Survey)
 	s.Status = status.NewStatus(s, plan.Scheduled{At: s.Now.Add(time.Hour)}, nil)
 	c := state.ConditionOf(s.Status.Conditions, v1beta2.ConditionArchiving)
 	if c == nil || c.Status == metav1.ConditionTrue || !strings.Contains(c.Message, key) || !strings.Contains(c.Message, "move them back") {

@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"bytes"
@@ -105,12 +105,12 @@ func (a *archived) spoil(now time.Time) {
 func (a *archived) reported(before v1beta2.EtcdBackupStatus, now time.Time) v1beta2.EtcdBackupStatus {
 	s := a.State
 	s.Status, s.Now = *before.DeepCopy(), now
-	f, err := surveyOf(a.T.Context(), a.Store, state.JobSpecOf(s), catalog.Known{})
+	f, err := Of(a.T.Context(), a.Store, state.JobSpecOf(s), catalog.Known{})
 	if err != nil {
 		a.T.Fatal(err)
 	}
-	defer f.survey.Drop()
-	s.Archive = &state.Archive{Surveyed: true, Covered: f.survey.Covered, Ranges: f.survey.Ranges, Holes: holed(f.survey.Holes), Unpruned: startless(f.survey.Startless), Proof: f.last}
+	defer f.Survey.Drop()
+	s.Archive = &state.Archive{Surveyed: true, Covered: f.Survey.Covered, Ranges: f.Survey.Ranges, Holes: holed(f.Survey.Holes), Unpruned: Startless(f.Survey.Startless), Proof: f.Last}
 	out := status.NewStatus(s, plan.Scheduled{At: now.Add(time.Hour)}, nil)
 	return v1beta2.EtcdBackupStatus{Recoverable: out.Recoverable, LastArchiveProof: out.LastArchiveProof}
 }
@@ -144,9 +144,9 @@ func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
 				if p := known.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed {
 					failed++
 				}
-				if f, err := surveyOf(t.Context(), a.Store, state.JobSpecOf(a.State), catalog.Known{}); err == nil {
-					holes += len(f.survey.Holes)
-					f.survey.Drop()
+				if f, err := Of(t.Context(), a.Store, state.JobSpecOf(a.State), catalog.Known{}); err == nil {
+					holes += len(f.Survey.Holes)
+					f.Survey.Drop()
 				}
 			}
 		})

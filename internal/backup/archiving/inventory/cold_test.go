@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"context"
@@ -28,29 +28,29 @@ import (
 func TestNoRangeBeginsWithASnapshotThatCannotBeRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
-	if err != nil || unrestorable(f.survey) != "" {
-		t.Fatal(unrestorable(f.survey), err)
+	f, err := Of(t.Context(), w, w.O, known)
+	if err != nil || Unrestorable(f.Survey) != "" {
+		t.Fatal(Unrestorable(f.Survey), err)
 	}
-	newest := f.index.Items[0].Key
-	f.survey.Drop()
-	for _, item := range f.index.Items[1:] {
+	newest := f.Index.Items[0].Key
+	f.Survey.Drop()
+	for _, item := range f.Index.Items[1:] {
 		w.Set(item.Key, objstoretest.Cold)
 	}
-	if f, err = surveyOf(t.Context(), w, w.O, catalog.Known{}); err != nil {
+	if f, err = Of(t.Context(), w, w.O, catalog.Known{}); err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	for _, r := range f.survey.Ranges {
+	defer f.Survey.Drop()
+	for _, r := range f.Survey.Ranges {
 		if from := known[newest].Manifest.Revision; r.From.Revision < from {
 			t.Errorf("status.recoverable lists the revisions %d to %d, and the only snapshot that can be read has revision %d", r.From.Revision, r.To.Revision, from)
 		}
 	}
-	if holes := unrestorable(f.survey); !strings.Contains(holes, f.index.Items[1].Key) || strings.Contains(holes, f.index.Items[len(f.index.Items)-1].Key) {
+	if holes := Unrestorable(f.Survey); !strings.Contains(holes, f.Index.Items[1].Key) || strings.Contains(holes, f.Index.Items[len(f.Index.Items)-1].Key) {
 		t.Errorf("the condition must name the snapshots of the window, and no older one: %s", holes)
 	}
-	if len(f.survey.Ranges) == 0 || !f.survey.Covered {
-		t.Errorf("the newest snapshot can be read, and the ranges are %+v", f.survey.Ranges)
+	if len(f.Survey.Ranges) == 0 || !f.Survey.Covered {
+		t.Errorf("the newest snapshot can be read, and the ranges are %+v", f.Survey.Ranges)
 	}
 }
 
@@ -64,15 +64,15 @@ func TestNoSnapshotIsTakenForAnArchiveWhoseNewSnapshotsCannotBeRead(t *testing.T
 		}
 	}
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
-	if err != nil || f.survey.Covered {
-		t.Fatalf("covered %t, %v", f.survey.Covered, err)
+	f, err := Of(t.Context(), w, w.O, known)
+	if err != nil || f.Survey.Covered {
+		t.Fatalf("covered %t, %v", f.Survey.Covered, err)
 	}
-	defer f.survey.Drop()
-	if !vain(w.O, f.survey, known, w.At.Add(time.Hour)) {
+	defer f.Survey.Drop()
+	if !Vain(w.O, f.Survey, known, w.At.Add(time.Hour)) {
 		t.Error("the newest snapshot is an hour old and cold, and the operator takes another one")
 	}
-	if vain(w.O, f.survey, known, w.At.Add(25*time.Hour)) {
+	if Vain(w.O, f.Survey, known, w.At.Add(25*time.Hour)) {
 		t.Error("a lifecycle rule moved the newest snapshot after a day, and the operator takes no other one")
 	}
 }
@@ -80,11 +80,11 @@ func TestNoSnapshotIsTakenForAnArchiveWhoseNewSnapshotsCannotBeRead(t *testing.T
 // The listing says that a snapshot is cold, but a person has made a copy of it readable for some days.
 func TestASnapshotThatAPersonMadeReadableIsABase(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	f, err := surveyOf(t.Context(), coldListed{w}, w.O, catalog.Known{})
-	if err != nil || len(f.survey.Ranges) == 0 || unrestorable(f.survey) != "" {
-		t.Errorf("ranges %+v, %q: %v", f.survey.Ranges, unrestorable(f.survey), err)
+	f, err := Of(t.Context(), coldListed{w}, w.O, catalog.Known{})
+	if err != nil || len(f.Survey.Ranges) == 0 || Unrestorable(f.Survey) != "" {
+		t.Errorf("ranges %+v, %q: %v", f.Survey.Ranges, Unrestorable(f.Survey), err)
 	}
-	f.survey.Drop()
+	f.Survey.Drop()
 }
 
 // All objects of an idle archive were moved, and the store returned nothing new either. The archiver could not begin, so the operator looked at

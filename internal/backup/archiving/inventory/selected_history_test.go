@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"slices"
@@ -43,7 +43,7 @@ func TestWhatAWaitingRestoreNeedsOfAnEarlierHistoryIsKept(t *testing.T) {
 		if err != nil || len(selections) != 1 {
 			t.Fatal(selections, err)
 		}
-		selected := selectedBases(o, selections, bases, catalog.Known{})
+		selected := SelectedBases(o, selections, bases, catalog.Known{})
 		for _, history := range [][]int64{{430, 440}, {320, 330, 340}} {
 			if !slices.ContainsFunc(selected, func(b archive.Base) bool { return slices.Contains(history, b.Point.Revision) }) {
 				t.Errorf("%s: the archive is kept from %v on, and the EtcdRestore may begin with one of the revisions %d", name, selected, history)

@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"slices"
@@ -15,24 +15,24 @@ import (
 func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
+	f, err := Of(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	outdated := func(selected ...archive.Base) []archive.Name {
-		names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, selected...)
+		names, _, err := OutdatedBy(t.Context(), w, w.O, f.Survey, f.Index, known, selected...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return names
 	}
-	older, newer := f.bases[len(f.bases)-1], f.bases[len(f.bases)-2]
+	older, newer := f.Bases[len(f.Bases)-1], f.Bases[len(f.Bases)-2]
 	newer.Stored = older.Stored.Add(-time.Minute)
 	if alone, both := outdated(older), outdated(older, newer); len(both) > len(alone) {
 		t.Errorf("with the base of revision %d, %v is outdated, and with that of revision %d, too, it is %v", older.Point.Revision, alone, newer.Point.Revision, both)
 	}
-	slices.Reverse(f.bases)
+	slices.Reverse(f.Bases)
 	if alone, both := outdated(older), outdated(newer, older); len(both) > len(alone) {
 		t.Errorf("in the other order, %v is outdated", both)
 	}
@@ -43,14 +43,14 @@ func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
 func TestASelectedBaseOfAnUnknownTimelineIsComparedByTheTimeItWasTaken(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
+	f, err := Of(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	older := f.bases[len(f.bases)-1]
+	defer f.Survey.Drop()
+	older := f.Bases[len(f.Bases)-1]
 	older.ClusterID, older.Stored = "00000000000000aa", w.At
-	names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, older)
+	names, _, err := OutdatedBy(t.Context(), w, w.O, f.Survey, f.Index, known, older)
 	if err != nil || len(names) > 0 {
 		t.Errorf("%v is outdated: %v", names, err)
 	}

@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"slices"
@@ -18,14 +18,14 @@ func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
 	w.O.Keep.MaxBackups, w.O.Keep.Window = 1, 150*time.Minute
 	whole := w.deletes()
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
+	f, err := Of(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
+	defer f.Survey.Drop()
 	keep := w.O.Keep
 	keep.Now = w.At
-	bases, err := keep.AskedBases(t.Context(), w, w.O.SeriesOf(1), f.index, known)
+	bases, err := keep.AskedBases(t.Context(), w, w.O.SeriesOf(1), f.Index, known)
 	if err != nil || len(bases) != 1 || len(whole) == 0 {
 		t.Fatalf("bases %v, deletes %q: %v", bases, whole, err)
 	}

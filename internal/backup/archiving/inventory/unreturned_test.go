@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"fmt"
@@ -18,12 +18,12 @@ import (
 func TestNoRangeHasASegmentThatAProofCouldNotRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	ranges := func() (ranges []archive.Range, says string) {
-		f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
+		f, err := Of(t.Context(), w, w.O, catalog.Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.survey.Drop()
-		return f.survey.Ranges, unrestorable(f.survey)
+		defer f.Survey.Drop()
+		return f.Survey.Ranges, Unrestorable(f.Survey)
 	}
 	whole, _ := ranges()
 	lost := segmentsOf(w)[3]

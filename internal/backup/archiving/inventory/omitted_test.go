@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"slices"
@@ -26,15 +26,15 @@ func newKept(t *testing.T, newest snapshot.Result) *kept {
 // deletes returns the parts of the archive that a keeper deletes.
 func (w *kept) deletes() (keys []string) {
 	known := catalog.Known{}
-	f, err := surveyOf(w.T.Context(), w, w.O, known)
+	f, err := Of(w.T.Context(), w, w.O, known)
 	if err != nil {
 		return nil // it deletes nothing
 	}
-	defer f.survey.Drop()
-	if f.last != nil && f.last.Result == v1beta2.ProofFailed {
+	defer f.Survey.Drop()
+	if f.Last != nil && f.Last.Result == v1beta2.ProofFailed {
 		return nil
 	}
-	names, _, err := outdatedBy(w.T.Context(), w, w.O, f.survey, f.index, known)
+	names, _, err := OutdatedBy(w.T.Context(), w, w.O, f.Survey, f.Index, known)
 	if err != nil {
 		w.T.Fatal(err)
 	}

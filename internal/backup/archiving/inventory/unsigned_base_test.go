@@ -1,4 +1,4 @@
-package archiving
+package inventory
 
 import (
 	"crypto/ed25519"
@@ -110,12 +110,12 @@ func TestUnsignedSnapshotsTakeNoPlaceOfWhatAWaitingRestoreMayBeginWith(t *testin
 		t.Fatal(selections, err)
 	}
 	known := catalog.Known{}
-	f, err := surveyOf(t.Context(), w, w.O, known)
+	f, err := Of(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.survey.Drop()
-	names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, selectedBases(w.O, selections, f.bases, known)...)
+	defer f.Survey.Drop()
+	names, _, err := OutdatedBy(t.Context(), w, w.O, f.Survey, f.Index, known, SelectedBases(w.O, selections, f.Bases, known)...)
 	if err != nil || len(names) > 0 {
 		t.Errorf("%v is deleted: %v", names, err)
 	}
