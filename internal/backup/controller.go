@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/status"
@@ -44,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else {
 		r.archives.Set(keyOf(backup), archiving.SpecOf(state))
 	}
-	r.archives.SetCopy(keyOf(backup), archiving.CopySpecOf(state))
+	r.archives.SetCopy(keyOf(backup), copying.SpecOf(state))
 	r.metrics.proven(state)
 	step, rule := plan.Plan(state)
 	description := plan.Describe(step, state)

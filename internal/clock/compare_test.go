@@ -85,7 +85,7 @@ var listed = map[string][]string{
 	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/lifecycle/pod_state.go PodStateOf"},
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
 		"archive/archiver/archiver.go Lag", "archive/archiver/seal.go wantsCut", "archive/archiver/seal.go oldest", "etcd/login.go limitLogin", "objstore/progress.go name", "objstore/counted.go Read", "objstore/slowness.go look", "objstore/memory.go othersLack", "objstore/signed/signed.go reopen",
-		"backup/archiving/keeper_bases.go askForBase", "backup/archiving/copying.go floor", "backup/archiving/copying.go ended", "objstore/progress.go waiting", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
+		"backup/archiving/keeper_bases.go askForBase", "backup/archiving/copying/turns.go floor", "backup/archiving/copying/turns.go ended", "objstore/progress.go waiting", "backup/archiving/copying/copier.go lag", "backup/archiving/copying/report.go advanced", "backup/archiving/copying/run.go step", "backup/archiving/copying/look.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
 		"backup/archiving/metrics.go stopped", "backup/archiving/keeper_prune.go replaceSpoilt", "backup/archiving/run.go run", "backup/clients/lasting_store.go present",
 		"backup/queue/progress.go Begin", "backup/queue/progress.go Passing", "backup/sightings.go since", "backup/queue/time_limit.go pause",
 		"backup/status/archive.go archiveCondition", "backup/status/archive.go archiveStarting", "backup/status/archive_copy.go copyCondition",
@@ -126,7 +126,7 @@ var listed = map[string][]string{
 		"cluster/observe/mounts.go observeMounts", "backup/plan/recoverable.go CopyRecoverable", "backup/archiving/publish.go outdated",
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
-	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},
+	"a time ahead of now counts as now":                                         {"backup/archiving/copying/copier.go reached"},
 	"it compares the clocks themselves": {
 		"backup/attempt/clocks.go aheadOf", "snapshot/retention/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},

@@ -39,7 +39,7 @@ var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "ReadManif
 
 // The next loop over objects must not end at the error of one of them, either.
 func TestEachLoopOverObjectsCollectsTheirErrors(t *testing.T) {
-	for _, dir := range []string{"../snapshot", "../snapshot/catalog", "../snapshot/proof", "../snapshot/save", "../snapshot/retention", "../snapshot/copier", "../source", "../backup/archiving", "../backup/archiving/inventory", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../archive/follower", "../archive/proofs", "../restore"} {
+	for _, dir := range []string{"../snapshot", "../snapshot/catalog", "../snapshot/proof", "../snapshot/save", "../snapshot/retention", "../snapshot/copier", "../source", "../backup/archiving", "../backup/archiving/inventory", "../backup/archiving/copying", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../archive/follower", "../archive/proofs", "../restore"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err, fs.ErrNotExist)

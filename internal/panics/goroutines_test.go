@@ -17,7 +17,7 @@ import (
 var bare = map[string]string{
 	"internal/worker/worker.go: launch: Go":                         "runs each job in Try",
 	"internal/backup/archiving/archives.go: Set: Go":                "runs each attempt of an archiver in Try",
-	"internal/backup/archiving/copies.go: set: Go":                  "runs each step of a copy in Try",
+	"internal/backup/archiving/copying/copies.go: Set: Go":          "runs each step of a copy in Try",
 	"internal/backup/archiving/keeper_bases.go: askForBase: go":     "waits for a snapshot of this process, and reads nothing",
 	"internal/archive/archiver/drain.go: stopLimit: go":             "waits for two contexts, and reads nothing",
 	"internal/cluster/members/await.go: await: go":                  "waits for an answer that another goroutine has read",

@@ -12,12 +12,12 @@ import (
 
 // unlimited are the files that hold a slot of a gate without Gate.Limited, and what else ends a turn.
 var unlimited = map[string]string{
-	"internal/restore/spool.go":            "a turn decodes until the next read of the store",
-	"internal/backup/archiving/copying.go": "a copy that hardly moves ends after a minute if others wait, and each one after its limit",
-	"internal/objstore/page.go":            "a turn decodes one page of a listing, which was read before",
-	"internal/backup/archiving/memory.go":  "a turn writes one segment from a file into another one, and the segments of a usual size have turns of their own",
-	"internal/kube/whole.go":               "a turn reads one object of the API server",
-	"internal/cluster/kubecache/pages.go":  "a turn lists pages of the API server, and computes nothing",
+	"internal/restore/spool.go":                  "a turn decodes until the next read of the store",
+	"internal/backup/archiving/copying/turns.go": "a copy that hardly moves ends after a minute if others wait, and each one after its limit",
+	"internal/objstore/page.go":                  "a turn decodes one page of a listing, which was read before",
+	"internal/backup/archiving/memory.go":        "a turn writes one segment from a file into another one, and the segments of a usual size have turns of their own",
+	"internal/kube/whole.go":                     "a turn reads one object of the API server",
+	"internal/cluster/kubecache/pages.go":        "a turn lists pages of the API server, and computes nothing",
 }
 
 // The slot of all replays and the process of all restore tests had turns, and no end: work that computed for hours kept them from all others.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
@@ -42,20 +43,20 @@ type Archives struct {
 	group   sync.WaitGroup
 	notify  func(worker.Key)
 	// copies has what copies the archives to their second locations.
-	copies *copies
+	copies *copying.Copies
 }
 
 // New returns archives without any archiver. run keeps one archiver running until its context ends.
 func New(run func(context.Context, *Archiver), m *Metrics) *Archives {
-	return &Archives{run: run, metrics: m, known: map[worker.Key]*Archiver{}, busy: map[worker.Key]int{}, ended: map[worker.Key]*state.Archive{}, drained: map[worker.Key][]*Archiver{}, notify: func(worker.Key) {}, copies: newCopies(nil)}
+	return &Archives{run: run, metrics: m, known: map[worker.Key]*Archiver{}, busy: map[worker.Key]int{}, ended: map[worker.Key]*state.Archive{}, drained: map[worker.Key][]*Archiver{}, notify: func(worker.Key) {}, copies: copying.New(nil)}
 }
 
 // SetCopy starts the copier of key, changes its spec, or stops it if spec is nil.
-func (p *Archives) SetCopy(key worker.Key, spec *CopySpec) { p.copies.set(key, spec) }
+func (p *Archives) SetCopy(key worker.Key, spec *copying.Spec) { p.copies.Set(key, spec) }
 
 // FindCopy returns what the copier of key reports, and nil if none runs. busy is true until a stopped one has returned, too.
 func (p *Archives) FindCopy(key worker.Key) (view *state.ArchiveCopy, busy bool) {
-	return p.copies.find(key)
+	return p.copies.Find(key)
 }
 
 // Set starts the archiver of key, changes its spec, or stops it if spec is nil.
@@ -176,7 +177,7 @@ func (p *Archives) Taken(key worker.Key) {
 
 // ForgetOthers stops the archivers of other objects of that name: all of them if except is empty.
 func (p *Archives) ForgetOthers(object types.NamespacedName, except types.UID) {
-	p.copies.forgetOthers(object, except)
+	p.copies.ForgetOthers(object, except)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, a := range p.known {
@@ -223,7 +224,7 @@ func (p *Archives) Run(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	p.group.Wait()
-	p.copies.stop()
+	p.copies.Stop()
 	return nil
 }
 
@@ -233,7 +234,7 @@ func (p *Archives) Source() ctrlsource.Source {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.notify = func(key worker.Key) { queue.Add(reconcile.Request{NamespacedName: key.Object}) }
-		p.copies.notifyBy(p.notify)
+		p.copies.NotifyBy(p.notify)
 		return nil
 	})
 }
@@ -265,7 +266,7 @@ func Open(registry prometheus.Registerer, c *clients.Clients, s *spool.Spool) (*
 		return nil, err
 	}
 	r := &runner{Clients: c, spool: s, metrics: counted, places: limits.NewPlaces(s, memoryPlaces(debug.SetMemoryLimit(-1)))}
-	r.copies = newCopies(r.copy)
+	r.copies = copying.Open(c, r.places, counted.copies)
 	archives := New(r.run, counted)
 	archives.copies = r.copies
 	return archives, nil

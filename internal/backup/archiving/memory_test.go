@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
@@ -32,13 +33,6 @@ import (
 func TestTheLargestChangeFitsIntoTheShareOfANamespace(t *testing.T) {
 	if largeChanges.Most() < watch.Largest {
 		t.Errorf("one namespace has %d MiB, and one change takes %d MiB", largeChanges.Most()>>20, watch.Largest>>20)
-	}
-}
-
-// A link that never fits would hold the copies of its archive for ever.
-func TestTheLargestCopyFitsIntoTheShareOfANamespace(t *testing.T) {
-	if copiedLinks.usual.Most() < usualCopy {
-		t.Errorf("one namespace has %d MiB, and one link takes %d MiB", copiedLinks.usual.Most()>>20, usualCopy>>20)
 	}
 }
 
@@ -119,7 +113,7 @@ func TestTheBudgetsOfAnOperatorFitIntoItsContainer(t *testing.T) {
 		budgets map[string]int64
 	}{
 		"backup-operator": {left, map[string]int64{
-			"names and manifests": objstore.HeldMemory, "pages of listings": objstore.PagesMemory, "large changes": changesMemory, "copies of archives": copyMemory, "objects of tenants": whole,
+			"names and manifests": objstore.HeldMemory, "pages of listings": objstore.PagesMemory, "large changes": changesMemory, "copies of archives": copying.Memory, "objects of tenants": whole,
 			"archives": archives * (archiveMemory + copierMemory), "what archives share": sharedMemory, "segments that are written": (usualEncodings + 1) * encodingMemory,
 			"snapshots and their copies": beside * (b.Concurrency.Snapshots + queue.MaxCopies) * uploading,
 		}},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 )
 
 // Metrics are those of the continuous archives.
@@ -17,8 +18,7 @@ type Metrics struct {
 	segments *prometheus.CounterVec
 	bytes    *prometheus.CounterVec
 
-	copyLag                *prometheus.GaugeVec
-	copyObjects, copyBytes *prometheus.CounterVec
+	copies *copying.Metrics
 }
 
 // NewMetrics registers the metrics of the continuous archives.
@@ -41,25 +41,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "etcd_operator_archive_bytes_total",
 			Help: "Size of the objects with changes that the operator has stored in the continuous archive, in bytes.",
 		}, object),
-		copyLag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_operator_archive_copy_lag_seconds",
-			Help: "Upper limit of the age of the oldest change that is not in the copy of the continuous archive in the second location, in seconds. 0 if there is none.",
-		}, object),
-		copyObjects: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "etcd_operator_archive_copy_segments_total",
-			Help: "Number of objects with changes that the operator has copied to the second location.",
-		}, object),
-		copyBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "etcd_operator_archive_copy_bytes_total",
-			Help: "Size of the objects with changes that the operator has copied to the second location, in bytes.",
-		}, object),
 	}
-	for _, c := range []prometheus.Collector{m.lag, m.gaps, m.segments, m.bytes, m.copyLag, m.copyObjects, m.copyBytes} {
+	for _, c := range []prometheus.Collector{m.lag, m.gaps, m.segments, m.bytes} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of the continuous archive: %w", err)
 		}
 	}
-	return m, nil
+	var err error
+	m.copies, err = copying.NewMetrics(registry)
+	return m, err
 }
 
 // count adds what an archiver has stored since before.
@@ -87,27 +77,5 @@ func (m *Metrics) forget(name types.NamespacedName) {
 	m.gaps.DeletePartialMatch(labels)
 	m.segments.DeletePartialMatch(labels)
 	m.bytes.DeletePartialMatch(labels)
-	m.copyLag.DeletePartialMatch(labels)
-	m.copyObjects.DeletePartialMatch(labels)
-	m.copyBytes.DeletePartialMatch(labels)
-}
-
-// copied counts an object that was copied to the second location.
-func (m *Metrics) copied(name types.NamespacedName, bytes int64) {
-	m.copyObjects.WithLabelValues(name.Namespace, name.Name).Inc()
-	m.copyBytes.WithLabelValues(name.Namespace, name.Name).Add(float64(bytes))
-}
-
-// lags updates the lag of the second location. It is absent while it is not known.
-func (m *Metrics) lags(name types.NamespacedName, lag time.Duration, known bool) {
-	if !known {
-		m.copyLag.DeleteLabelValues(name.Namespace, name.Name)
-		return
-	}
-	m.copyLag.WithLabelValues(name.Namespace, name.Name).Set(lag.Seconds())
-}
-
-// uncopied deletes the lag of the second location, if the archive is not copied any more.
-func (m *Metrics) uncopied(name types.NamespacedName) {
-	m.copyLag.DeleteLabelValues(name.Namespace, name.Name)
+	m.copies.Forget(name)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
@@ -21,7 +22,7 @@ type runner struct {
 	spool   *spool.Spool
 	metrics *Metrics
 	places  *limits.Places
-	copies  *copies
+	copies  *copying.Copies
 }
 
 // extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller

@@ -52,7 +52,7 @@ func (k *keeper) publish(status archiver.Status) {
 	v.Shown = k.reported.end
 	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
-	k.job.copies.offer(k.key, status)
+	k.job.copies.Offer(k.key, status)
 	k.counted = status
 	if k.shape = next; news {
 		k.notify()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/copying"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
@@ -30,7 +31,7 @@ func newPublished(t *testing.T) *published {
 	}
 	p := &published{now: statetest.T0, revision: 1}
 	p.keeper = &keeper{
-		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return p.now }}, metrics: counted, copies: newCopies(nil), places: limits.NewPlaces(nil, 0)},
+		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return p.now }}, metrics: counted, copies: copying.New(nil), places: limits.NewPlaces(nil, 0)},
 		Archiver: &Archiver{notify: func() { p.notified++ }}, surveyed: true,
 		survey: archive.Survey{Covered: true, Ranges: []archive.Range{{Timeline: 1, To: archive.Point{Revision: 1, At: p.now}}}},
 	}

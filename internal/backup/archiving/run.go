@@ -82,7 +82,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	var running *archiver.Archiver
 	running = archiver.New(archiver.Options{
 		Fence:   a.fence,
-		Stored:  func() { t.copies.offer(a.key, running.Status()) },
+		Stored:  func() { t.copies.Offer(a.key, running.Status()) },
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
 		BaseOwed:    a.owed(),

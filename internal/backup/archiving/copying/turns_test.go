@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"bytes"
@@ -130,5 +130,12 @@ func TestStalledCopiesOfOthersDelayACopyByMinutes(t *testing.T) {
 				<-time.After(time.Minute)
 			})
 		})
+	}
+}
+
+// A link that never fits would hold the copies of its archive for ever.
+func TestTheLargestCopyFitsIntoTheShareOfANamespace(t *testing.T) {
+	if copiedLinks.usual.Most() < usualCopy {
+		t.Errorf("one namespace has %d MiB, and one link takes %d MiB", copiedLinks.usual.Most()>>20, usualCopy>>20)
 	}
 }

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"bytes"
@@ -38,8 +38,8 @@ type copiedHistory struct {
 	second   *objstoretest.Memory
 	puts     int
 	w        *copying
-	job      *runner
-	spec     CopySpec
+	job      *job
+	spec     Spec
 	chain    archive.Chain
 	revision int64
 	log      []string
@@ -73,7 +73,7 @@ func newCopiedHistory(t *testing.T, seed uint64) *copiedHistory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.job, h.spec = &runner{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}, CopySpec{job: h.O, maxLag: 5 * time.Second, prunes: true}
+	h.job, h.spec = &job{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}, Spec{job: h.O, maxLag: 5 * time.Second, prunes: true}
 	h.restart()
 	h.begin()
 	return h

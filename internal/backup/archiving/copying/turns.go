@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -7,69 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
-	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// copyShape is the part of the view whose changes are reported at once. All else waits for the next minute.
-type copyShape struct {
-	begun, covered, surveyed, delayed, failing bool
-	lacking, unread, unpruned, reason          string
-	ranges                                     int
-	timeline                                   archive.Timeline
-}
-
-// copying is the work of one copier.
-type copying struct {
-	*Copier
-	job    *runner
-	second objstore.Store
-	// secrets are those of both stores.
-	secrets *clients.KeptSecrets
-	*follower.Follower
-
-	floor    follower.Floor
-	newest   archive.Timeline // in the second location, at the last look
-	looked   bool             // the floor is known
-	next     time.Time        // when the listings are compared again
-	surveyed archive.Chain    // up to where the copy was at the last look
-	reported time.Time
-	vain     int32 // comparisons in a row after which the next link was still not known
-	shown    lookedAt
-	prune    pruning
-	shape    copyShape
-	failed   int32
-	leave    func() // its place
-}
-
-// lookedAt is what the last look at the second location has found.
-type lookedAt struct {
-	survey archive.Survey // without names
-	known  bool
-	proofs []archive.ProofName
-	// holds is true if a failed proof there keeps all, and again if what is needed may be less soon.
-	holds, again bool
-}
-
-// pruning is what is to be deleted in the second location.
-type pruning struct {
-	outdated []archive.Name
-	keys     []string // of proofs
-	more     bool
-	next     time.Time // after a failure
-	held     *objstore.Holding
-	// selections are those of the EtcdRestores that were waiting at the last look.
-	selections []clients.Selection
-}
-
 const (
-	// copyMemory is what the links that are copied take in memory in this process.
-	copyMemory = usualCopies + largestCopy
+	// Memory is what the links that are copied take in memory in this process.
+	Memory = usualCopies + largestCopy
 	// largestCopy is what one of them takes at most: 12 MiB in buffers of its store, some MiB while one grows, and the decoder. One large link is copied at a time.
 	largestCopy = 24 << 20
 	// usualCopies is for the others, and usualCopy is the largest of them: all but those with an extraordinary change. They never wait for a large one.

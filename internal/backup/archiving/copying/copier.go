@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// CopySpec is what a copier is started with.
-type CopySpec struct {
+// Spec is what a copier is started with.
+type Spec struct {
 	job    state.JobSpec
 	maxLag time.Duration
 	// prunes is true if old parts of the copy may be deleted.
@@ -23,22 +23,22 @@ type CopySpec struct {
 	seen string
 }
 
-// CopySpecOf returns what a copier is started with, and nil if none is to run.
-func CopySpecOf(s state.State) *CopySpec {
+// SpecOf returns what a copier is started with, and nil if none is to run.
+func SpecOf(s state.State) *Spec {
 	if !state.ArchiveCopied(s) {
 		return nil
 	}
 	o := state.JobSpecOf(s)
 	o.Request, o.Base = "", ""
-	spec := &CopySpec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), prunes: state.CopyPrunes(s), seen: s.Status.Copies.Newest.Path}
+	spec := &Spec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), prunes: state.CopyPrunes(s), seen: s.Status.Copies.Newest.Path}
 	if proof := state.LastProof(s); proof != nil {
 		spec.seen += " " + string(proof.Result) + " " + proof.From + " " + proof.To
 	}
 	return spec
 }
 
-// sameCopy reports whether a copier can go on with another spec.
-func sameCopy(a, b CopySpec) bool {
+// same reports whether a copier can go on with another spec.
+func same(a, b Spec) bool {
 	return a.job.Cluster == b.job.Cluster && reflect.DeepEqual(a.job.Target, b.job.Target) && reflect.DeepEqual(a.job.Copy, b.job.Copy)
 }
 
@@ -65,7 +65,7 @@ type Copier struct {
 	news   chan struct{} // has an element after something was stored, and after a change of the spec
 
 	mu     sync.Mutex
-	spec   CopySpec
+	spec   Spec
 	again  bool // the second location is to be looked at again
 	view   state.ArchiveCopy
 	head   archiver.Status // what the archiver has stored; without a timeline, none runs
@@ -74,10 +74,10 @@ type Copier struct {
 }
 
 // accepts changes the spec, unless the copier has to start again for that.
-func (c *Copier) accepts(spec CopySpec) bool {
+func (c *Copier) accepts(spec Spec) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !sameCopy(c.spec, spec) {
+	if !same(c.spec, spec) {
 		return false
 	}
 	if c.spec.seen != spec.seen || c.spec.job.Keep.Window != spec.job.Keep.Window || !c.spec.prunes && spec.prunes {
@@ -96,7 +96,7 @@ func (c *Copier) signal() {
 	}
 }
 
-func (c *Copier) current() CopySpec {
+func (c *Copier) current() Spec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spec

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -37,11 +37,11 @@ func TestAnArchiverNeverWaitsForTheSecondLocation(t *testing.T) {
 		}
 		return store, err
 	}
-	p := newCopies(b.job.copy)
+	p := New(b.job.copy)
 	key := worker.Key{UID: "1"}
-	p.set(key, &b.spec)
+	p.Set(key, &b.spec)
 	for i := range int64(3 * maxStored) {
-		p.offer(key, archiver.Status{Timeline: 1, Stored: archive.Point{Revision: 47 + i, At: b.now}, Safe: b.now.Add(time.Duration(i) * time.Second)})
+		p.Offer(key, archiver.Status{Timeline: 1, Stored: archive.Point{Revision: 47 + i, At: b.now}, Safe: b.now.Add(time.Duration(i) * time.Second)})
 	}
 	c := p.known[key]
 	c.mu.Lock()
@@ -52,12 +52,12 @@ func TestAnArchiverNeverWaitsForTheSecondLocation(t *testing.T) {
 	if lag, _ := c.lag(archive.Chain{Timeline: 1, Last: 47}, b.now.Add(time.Hour)); lag != 0 { // nothing was copied yet, so it is not known
 		t.Errorf("the lag is %s", lag)
 	}
-	if _, busy := p.find(key); !busy {
+	if _, busy := p.Find(key); !busy {
 		t.Error("no copier runs")
 	}
-	p.set(key, nil)
-	p.stop()
-	if view, busy := p.find(key); view != nil || busy {
+	p.Set(key, nil)
+	p.Stop()
+	if view, busy := p.Find(key); view != nil || busy {
 		t.Errorf("after the end, the view is %+v, busy %t", view, busy)
 	}
 }

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -30,12 +30,12 @@ func TestAsManyArchivesAreCopiedAsThereArePlaces(t *testing.T) {
 			opened.Add(1)
 			return open(ctx, a)
 		}
-		p := newCopies(b.job.copy)
+		p := New(b.job.copy)
 		start := func(namespace string, n int) worker.Key {
 			spec := b.spec
 			spec.job.Namespace = namespace
 			key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(n)}, UID: types.UID(fmt.Sprint(namespace, n))}
-			p.set(key, &spec)
+			p.Set(key, &spec)
 			return key
 		}
 		var keys []worker.Key
@@ -48,7 +48,7 @@ func TestAsManyArchivesAreCopiedAsThereArePlaces(t *testing.T) {
 		}
 		without := 0
 		for _, key := range keys {
-			if view, _ := p.find(key); view.Failure != nil && view.Failure.Reason == v1beta2.ReasonSpoolTooSmall {
+			if view, _ := p.Find(key); view.Failure != nil && view.Failure.Reason == v1beta2.ReasonSpoolTooSmall {
 				without++
 			}
 		}
@@ -61,7 +61,7 @@ func TestAsManyArchivesAreCopiedAsThereArePlaces(t *testing.T) {
 		if opened.Load() == before {
 			t.Error("another namespace has no place")
 		}
-		p.stop()
+		p.Stop()
 		if n := b.job.places.Copies(); n != 0 {
 			t.Errorf("in the end, %d places are taken", n)
 		}

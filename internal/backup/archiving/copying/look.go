@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (p *pruning) drop() {
 }
 
 // survey finds out what the second location has, by its own listing alone: what can be restored from it, and what of it no target needs.
-func (w *copying) survey(ctx context.Context, spec CopySpec) error {
+func (w *copying) survey(ctx context.Context, spec Spec) error {
 	o := spec.job.CopiedArchive()
 	w.surveyed, _ = w.At()
 	w.prune.drop() // it may be needed now
@@ -102,7 +102,7 @@ func (w *copying) moved() bool {
 }
 
 // proofs copies what is proven. An error is not reported: the next comparison tries again.
-func (w *copying) proofs(ctx context.Context, spec CopySpec) {
+func (w *copying) proofs(ctx context.Context, spec Spec) {
 	if n, _ := w.Lacking(); n > 0 || !w.shown.known {
 		return // a proof of what is not there
 	}
@@ -118,13 +118,13 @@ func (w *copying) proofs(ctx context.Context, spec CopySpec) {
 }
 
 // keeps reports whether nothing may be deleted in the second location.
-func (w *copying) keeps(spec CopySpec) bool {
+func (w *copying) keeps(spec Spec) bool {
 	o := spec.job
 	return !spec.prunes || o.Distrusted != nil || w.shown.holds || o.Doubted && (o.Keep.Verify || o.Keep.Tests)
 }
 
 // discard deletes some of what the last look has found outdated, oldest first. What is refused must not stand in the way of the others. An error delays no copy.
-func (w *copying) discard(ctx context.Context, spec CopySpec) {
+func (w *copying) discard(ctx context.Context, spec Spec) {
 	p := &w.prune
 	if w.keeps(spec) || w.job.Now().Before(p.next) || len(p.outdated)+len(p.keys) == 0 {
 		return

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -23,8 +24,13 @@ const (
 	compareInterval = time.Hour
 )
 
+// Open returns copies without any copier, which read and write the stores of the clients.
+func Open(c *clients.Clients, places *limits.Places, metrics *Metrics) *Copies {
+	return New((&job{c, places, metrics}).copy)
+}
+
 // copy keeps the copy of one archive up to date until ctx ends.
-func (t *runner) copy(ctx context.Context, c *Copier) {
+func (t *job) copy(ctx context.Context, c *Copier) {
 	w := &copying{Copier: c, job: t}
 	defer w.prune.drop()
 	defer func() {
@@ -110,7 +116,7 @@ func (w *copying) step(ctx context.Context) error {
 }
 
 // open takes a place, and opens both stores.
-func (w *copying) open(ctx context.Context, spec CopySpec) error {
+func (w *copying) open(ctx context.Context, spec Spec) error {
 	if w.leave == nil {
 		leave, err := w.job.places.TakeCopy(spec.job.Namespace)
 		if err != nil {
@@ -143,7 +149,7 @@ func (w *copying) open(ctx context.Context, spec CopySpec) error {
 }
 
 // compare looks at the second location, and then copies all that it lacks.
-func (w *copying) compare(ctx context.Context, spec CopySpec) error {
+func (w *copying) compare(ctx context.Context, spec Spec) error {
 	ctx, names := objstore.Hold(ctx, spec.job.Namespace)
 	defer names.Release()
 	unread := w.survey(ctx, spec) // the status reports it
@@ -189,7 +195,7 @@ func (w *copying) begunAgain(ctx context.Context) error {
 }
 
 // lookAgain looks at the second location, and copies nothing.
-func (w *copying) lookAgain(ctx context.Context, spec CopySpec) error {
+func (w *copying) lookAgain(ctx context.Context, spec Spec) error {
 	ctx, names := objstore.Hold(ctx, spec.job.Namespace)
 	defer names.Release()
 	return w.survey(ctx, spec)

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -26,8 +26,8 @@ type copyBench struct {
 	*attempttest.Kept
 	second *objstoretest.Memory
 	puts   int
-	job    *runner
-	spec   CopySpec
+	job    *job
+	spec   Spec
 	now    time.Time
 }
 
@@ -66,8 +66,8 @@ func newCopyBench(t *testing.T) *copyBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.job = &runner{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}
-	b.spec = CopySpec{job: b.O, maxLag: 5 * time.Second, prunes: true}
+	b.job = &job{Clients: w.Clients, metrics: counted, places: limits.NewPlaces(nil, 0)}
+	b.spec = Spec{job: b.O, maxLag: 5 * time.Second, prunes: true}
 	return b
 }
 

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"errors"
@@ -73,7 +73,7 @@ func reasonOf(f *state.Failure) string {
 }
 
 // lackingNames names what the first location does not return. It is empty if that returns all.
-func (w *copying) lackingNames(spec CopySpec) string {
+func (w *copying) lackingNames(spec Spec) string {
 	if w.Follower == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package archiving
+package copying
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// copies holds the copiers of this process. Each copies one archive to its second location, in a goroutine of its own beside the archivers. So a second
+// Copies holds the copiers of this process. Each copies one archive to its second location, in a goroutine of its own beside the archivers. So a second
 // location that is slow or dead delays no archiver.
-type copies struct {
+type Copies struct {
 	run func(context.Context, *Copier)
 
 	mu     sync.Mutex
@@ -24,19 +24,20 @@ type copies struct {
 	notify func(worker.Key)
 }
 
-func newCopies(run func(context.Context, *Copier)) *copies {
-	return &copies{run: run, known: map[worker.Key]*Copier{}, busy: map[worker.Key]int{}, notify: func(worker.Key) {}}
+// New returns copies without any copier. run keeps one copier running until its context ends; if it is nil, none runs.
+func New(run func(context.Context, *Copier)) *Copies {
+	return &Copies{run: run, known: map[worker.Key]*Copier{}, busy: map[worker.Key]int{}, notify: func(worker.Key) {}}
 }
 
-// notifyBy makes the copiers tell the controller of changes.
-func (p *copies) notifyBy(notify func(worker.Key)) {
+// NotifyBy makes the copiers tell the controller of changes.
+func (p *Copies) NotifyBy(notify func(worker.Key)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notify = notify
 }
 
-// set starts the copier of key, changes its spec, or stops it if spec is nil.
-func (p *copies) set(key worker.Key, spec *CopySpec) {
+// Set starts the copier of key, changes its spec, or stops it if spec is nil.
+func (p *Copies) Set(key worker.Key, spec *Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	running := p.known[key]
@@ -60,7 +61,7 @@ func (p *copies) set(key worker.Key, spec *CopySpec) {
 	})
 }
 
-func (p *copies) returned(key worker.Key) {
+func (p *Copies) returned(key worker.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy[key]--; p.busy[key] == 0 {
@@ -69,14 +70,14 @@ func (p *copies) returned(key worker.Key) {
 	p.notify(key)
 }
 
-func (p *copies) tell(key worker.Key) {
+func (p *Copies) tell(key worker.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notify(key)
 }
 
-// find returns what the copier of key reports, and nil if none runs. busy is true until a stopped one has returned, too.
-func (p *copies) find(key worker.Key) (view *state.ArchiveCopy, busy bool) {
+// Find returns what the copier of key reports, and nil if none runs. busy is true until a stopped one has returned, too.
+func (p *Copies) Find(key worker.Key) (view *state.ArchiveCopy, busy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.known[key]; c != nil {
@@ -85,8 +86,8 @@ func (p *copies) find(key worker.Key) (view *state.ArchiveCopy, busy bool) {
 	return view, p.busy[key] > 0
 }
 
-// offer tells the copier of key what its archiver has stored. It never waits for the copier.
-func (p *copies) offer(key worker.Key, status archiver.Status) {
+// Offer tells the copier of key what its archiver has stored. It never waits for the copier.
+func (p *Copies) Offer(key worker.Key, status archiver.Status) {
 	if p == nil {
 		return
 	}
@@ -98,8 +99,8 @@ func (p *copies) offer(key worker.Key, status archiver.Status) {
 	}
 }
 
-// forgetOthers stops the copiers of other objects of that name: all of them if except is empty.
-func (p *copies) forgetOthers(object types.NamespacedName, except types.UID) {
+// ForgetOthers stops the copiers of other objects of that name: all of them if except is empty.
+func (p *Copies) ForgetOthers(object types.NamespacedName, except types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, c := range p.known {
@@ -110,8 +111,8 @@ func (p *copies) forgetOthers(object types.NamespacedName, except types.UID) {
 	}
 }
 
-// stop stops all copiers and waits for them.
-func (p *copies) stop() {
+// Stop stops all copiers and waits for them.
+func (p *Copies) Stop() {
 	p.mu.Lock()
 	p.closed = true
 	for _, c := range p.known {
