@@ -9,37 +9,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
-	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/archiving/limits"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
-
-// handover makes the switchover of a running archiver, see the package switchover:
-//
-//	asked for     begin ── fence ── all is stored ── settle the others ── end ── (a standby decides)
-//	called off    decide ── settle the others ── take the fences back
-//	promoted      keep the fence
-//
-// It keeps nothing: each step asks the store and etcd, so that a process that was killed continues. An earlier process may still run, and its requests may
-// arrive late, in the store and in etcd.
-type handover struct {
-	*Archiver
-	store   objstore.Store
-	running interface{ Status() archiver.Status }
-	// users returns the state of authentication of the cluster with that ID.
-	users func(ctx context.Context, clusterID uint64) (auth.State, error)
-	// member calls do with a healthy voter of the cluster and its status.
-	member func(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error
-	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID, of which it may ask a member.
-	permits func(ctx context.Context, o state.JobSpec, c locked, clusterID string) error
-	now     func() time.Time
-
-	end     *switchover.End // that is in the store
-	begun   switchover.ID   // of the beginning that is in the store
-	settled bool            // all switchovers are decided, if none is asked for
-}
 
 const (
 	// handoverInterval is between two looks at the spec and at the decision, and fencingInterval between two steps while clients wait.
@@ -48,8 +21,6 @@ const (
 	handoverLongest = 30 * time.Second
 	// steppingLongest is the longest pause after a step that failed. A person waits for the next one, for example until there is a snapshot with the present users.
 	steppingLongest = 5 * time.Second
-	// handoverLimit bounds one step.
-	handoverLimit = 15 * time.Second
 	// promotedInterval is how often the fence of a cluster is looked at after the promotion of a standby.
 	promotedInterval = 10 * time.Second
 	// A cluster without a switchover is swept when the archiver starts, after sweepSoon looks at the spec, which are a minute, and after each sweepLooks, which are half an hour.
@@ -91,25 +62,6 @@ func (h *handover) run(ctx context.Context) {
 }
 
 func sweepIsDue(looks int) bool { return looks == sweepSoon || looks%sweepLooks == 0 }
-
-// say updates the view, and notifies the controller of a change.
-func (a *Archiver) say(v state.Switchover) {
-	changed := false
-	a.update(func(view *state.Archive) {
-		changed = view.Switchover == nil || *view.Switchover != v
-		view.Switchover = &v
-	})
-	if changed {
-		a.notify()
-	}
-}
-
-// fenced lets the archiver store the last revision at once.
-func (h *handover) fenced(at int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.fencedAt = at
-}
 
 // step makes the next step. Its result is also valid with an error: an empty phase is that of the status.
 func (h *handover) step(ctx context.Context, spec Spec) (v state.Switchover, err error) {
@@ -166,22 +118,9 @@ func (h *handover) decision(ctx context.Context, spec Spec) (d switchover.Decisi
 	return d, err == nil, err
 }
 
-// decideOff calls the switchover off, unless a standby has claimed its end.
-func (h *handover) decideOff(ctx context.Context, spec Spec) (switchover.Decision, error) {
-	return switchover.Decide(ctx, h.store, spec.job.ArchiveRoot(), switchover.Decision{ID: spec.switchover, At: h.now().UTC()})
-}
-
 // passed reports whether the cluster is beyond an end: somebody has disarmed the alarm CORRUPT, or the cluster was restored or recovered.
 func passed(end switchover.End, s archiver.Status) bool {
 	return s.Timeline > end.Timeline || s.Timeline == end.Timeline && max(s.Received.Revision, s.Stored.Revision, s.Head) > end.Revision
-}
-
-// reportHanded reports the standby that became the cluster by another switchover than that of the status.
-func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, handed bool) state.Switchover {
-	if handed {
-		v.Phase, v.Promoted, v.Timeline, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, int64(e.Timeline), e.Revision
-	}
-	return v
 }
 
 // keep keeps the fence after the promotion of a standby: a person may have disarmed it, or a recovery may have lost it. If this is another cluster, which has the

@@ -9,23 +9,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
-	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
-
-// fences are the requests of a handover to a member.
-type fences interface {
-	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
-	Unfence(ctx context.Context, id etcd.ID) error
-	Status(ctx context.Context) (etcd.Status, error)
-	// MembersKnown returns the membership that the member has applied.
-	MembersKnown(ctx context.Context) ([]etcd.Member, error)
-}
-
-// locked are the fences of a member until it is known that the EtcdBackup may change them. Only permitted opens them.
-type locked struct{ fences fences }
 
 // permitted returns the fences of a member, and the state of authentication of its cluster. The error says why the EtcdBackup must not change the fences.
 func (h *handover) permitted(ctx context.Context, spec Spec, c locked, s etcd.Status) (fences, auth.State, error) {
@@ -169,58 +156,4 @@ func fenceable(o state.JobSpec, s etcd.Status, users auth.State) error {
 		return fmt.Errorf("the alarm NOSPACE is on, and etcd %s takes deletions then, although writes are refused: make room, and disarm the alarm", s.Version)
 	}
 	return nil
-}
-
-// callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
-// person has disarmed the alarm. If etcd refuses the user of the EtcdBackup, users have changed, and a standby does not have them.
-func (t *runner) callOffAlone(ctx context.Context, a *Archiver, spec Spec, why error) error {
-	if spec.switchover == "" || spec.handsOver && !refusesUser(why, spec.job) || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
-	defer cancel()
-	store, err := t.Store(ctx, spec.job)
-	if err != nil {
-		return err
-	}
-	if _, _, _, err = switchover.Settle(ctx, store, spec.job.ArchiveRoot(), "", "", t.Now().UTC()); err != nil {
-		return err
-	}
-	d, decided, err := switchover.ReadDecision(ctx, store, spec.job.ArchiveRoot(), spec.switchover)
-	if err == nil && decided && d.Off() {
-		a.say(state.Switchover{ID: string(spec.switchover), Phase: v1beta2.SwitchoverCallingOff, Waits: state.Clip(why.Error())})
-	}
-	return err
-}
-
-// withMember calls do with a healthy voter.
-func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error {
-	by, err := t.Access(ctx, o)
-	if err != nil {
-		return err
-	}
-	answers := t.Probe(ctx, o.URLs, by)
-	member, err := clients.Choose(answers, o.ClusterID, false)
-	if err != nil {
-		return clients.ExplainAccess(by, err)
-	}
-	for _, a := range answers { // a fence must hold in each of them
-		if a.Err == nil && a.Status.Version != "" && etcdversion.Older(a.Status.Version, member.Status.Version) {
-			member.Status.Version = a.Status.Version
-		}
-	}
-	client, err := by.Open(member.URL)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	now, err := client.Status(ctx) // another connection may lead to another server
-	if err != nil {
-		return err
-	}
-	if now.ClusterID != member.Status.ClusterID {
-		return fmt.Errorf("%s led to a member of cluster %s, and then to one of %s: use endpoints that each lead to one member", member.URL, member.Status.ClusterID, now.ClusterID)
-	}
-	now.Version = member.Status.Version
-	return do(locked{client}, now)
 }
