@@ -62,7 +62,7 @@ var (
 		"internal/spool/namespace.go: make(chan, n)":                 "the answer to one request; the spool has turns",
 		"internal/backup/clients/throttle.go: rate.NewLimiter":       "the bytes of one attempt",
 		"internal/backup/archiving/archives.go: make(chan, n)":       "signals to one archiver, which asks for one snapshot at a time",
-		"internal/backup/archiving/archiving.go: make(chan, n)":      "the answer to one archiver",
+		"internal/backup/archiving/archiver.go: make(chan, n)":       "the answer to one archiver",
 		"internal/backup/archiving/copying/copies.go: make(chan, n)": "signals to the copier of one archive",
 		"internal/archive/follower/check.go: make(chan, n)":          "the judgement of one object",
 		"internal/archive/finder.go: make(chan, n)":                  "the headers of one archive",
