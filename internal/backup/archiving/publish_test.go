@@ -40,6 +40,16 @@ func newPublished(t *testing.T) *published {
 	return p
 }
 
+// beside takes the places of so many archives.
+func (p *published) beside(t *testing.T, archives int64) {
+	t.Helper()
+	for range archives {
+		if _, err := p.job.places.TakeArchive("ns"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (p *published) look() {
 	p.publish(archiver.Status{Timeline: 1, Stored: archive.Point{Revision: p.revision, At: p.now}, Safe: p.now})
 }
@@ -65,11 +75,7 @@ func (p *published) seconds(n int, writes bool) (oldest time.Duration) {
 func TestTheEndInTheStatusIsAtMostTenSecondsOldWhileThereAreWrites(t *testing.T) {
 	for _, archives := range []int64{1, 100, 1000} {
 		p := newPublished(t)
-		for range archives {
-			if _, err := p.job.places.TakeArchive("ns"); err != nil {
-				t.Fatal(err)
-			}
-		}
+		p.beside(t, archives)
 		oldest := p.seconds(600, true)
 		if most := 600 * time.Second / plan.Pace(archives); oldest > 10*time.Second || p.notified > int(most) {
 			t.Errorf("with %d archives the status is up to %s old, after %d reports in 10 minutes, want at most %d", archives, oldest, p.notified, most)
@@ -122,7 +128,7 @@ func TestTheEndIsReportedAfterAClockWasSetBack(t *testing.T) {
 // A user made a cluster read-only to move it. The status showed the last revision as recoverable only some seconds later.
 func TestTheEndOfAReadOnlyClusterIsReportedAtOnce(t *testing.T) {
 	p := newPublished(t)
-	p.job.places.taken = 1000
+	p.beside(t, 1000)
 	p.seconds(60, true)
 	p.spec.fence = p.revision + 1
 	if p.seconds(1, true); p.Archiver.look().Shown.Revision != p.spec.fence {

@@ -28,13 +28,6 @@ func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).Build()
-	restore := func(bucket string) {
-		spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: bucket}}, Select: &v1beta2.SnapshotSelector{Revision: 7}}
-		if err := api.Create(t.Context(), &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late-" + bucket}, Spec: spec}); err != nil {
-			t.Fatal(err)
-		}
-	}
-
 	w := attempttest.NewKept(t, snapshot.Passed)
 	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
 	f, err := inventory.Of(t.Context(), w, w.O, k.known)
@@ -46,25 +39,13 @@ func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 	if err := k.findOutdated(t.Context(), w.O, f); err != nil || len(k.later) == 0 {
 		t.Fatalf("%d are outdated: %v", len(k.later), err)
 	}
-	restore(w.O.Target.Bucket)
+	spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: w.O.Target.Bucket}}, Select: &v1beta2.SnapshotSelector{Revision: 7}}
+	if err := api.Create(t.Context(), &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late"}, Spec: spec}); err != nil {
+		t.Fatal(err)
+	}
 	before := len(w.Keys())
 	if again := k.prune(t.Context()); !again || len(w.Keys()) != before {
 		t.Errorf("%d of %d objects are left, and the archive is looked at again: %t", len(w.Keys()), before, again)
-	}
-
-	b := newCopyBench(t)
-	b.job.Secrets = api
-	c := b.copying()
-	c.prune.next = b.now.Add(time.Minute)
-	b.steps(c)
-	if len(c.prune.outdated) == 0 {
-		t.Fatal("nothing is outdated in the second location")
-	}
-	b.now = b.now.Add(2 * time.Minute)
-	restore(b.O.Copy.Bucket)
-	all := len(b.there())
-	if b.steps(c); len(b.there()) != all {
-		t.Errorf("%d of %d links are left in the second location", len(b.there()), all)
 	}
 }
 
