@@ -38,7 +38,6 @@ var (
 	consenting      = plantest.Consenting
 	copied          = plantest.Copied
 	create          = plantest.Create
-	damaged         = plantest.Damaged
 	database        = plantest.Database
 	defragmentedAgo = plantest.DefragmentedAgo
 	defragmentedBy  = plantest.DefragmentedBy
@@ -64,8 +63,6 @@ var (
 	holds           = plantest.Holds
 	initial         = plantest.Initial
 	inPods          = plantest.InPods
-	joining         = plantest.Joining
-	justAdded       = plantest.JustAdded
 	kept            = plantest.Kept
 	knows           = plantest.Knows
 	lacksName       = plantest.LacksName

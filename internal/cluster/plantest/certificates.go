@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// InPods: the members have their data in their Pods, and the spec now asks for volumes.
+// InPods means that the members have their data in their Pods, and the spec now asks for volumes.
 func InPods(s *state.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -18,7 +18,7 @@ func InPods(s *state.State) {
 	}
 }
 
-// OntoPods: the members have their data on volumes, and the spec now asks for emptyDir.
+// OntoPods means that the members have their data on volumes, and the spec now asks for emptyDir.
 func OntoPods(s *state.State) {
 	s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	for i := range s.Members {
@@ -26,7 +26,7 @@ func OntoPods(s *state.State) {
 	}
 }
 
-// StaticTLS: the peers use certificates from a Secret that the spec names.
+// StaticTLS means that the peers use certificates from a Secret that the spec names.
 func StaticTLS(s *state.State) {
 	s.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "peer-tls"}}}
 	for i := range s.Members {
@@ -41,11 +41,11 @@ func WithEnv(variables ...corev1.EnvVar) Change {
 
 // Of peers and their certificates.
 var (
-	// LacksName: the certificate of the peers lacks a name.
+	// LacksName means that the certificate of the peers lacks a name.
 	LacksName = Certs(func(c *state.Certificates) { c.PeerLacksName = true })
 	// Checks is a member that compares the names of its peers.
 	Checks = func(m *state.Member) { m.ChecksPeers = true }
-	// HasForeign: another party added a member.
+	// HasForeign means that another party added a member.
 	HasForeign = func(s *state.State) { s.ForeignMembers = []state.ForeignMember{{ID: etcd.ID(7)}} }
 )
 

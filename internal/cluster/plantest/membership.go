@@ -14,10 +14,10 @@ func Ahead(m *state.Member) {
 	*m = state.Member{Name: m.Name, Incarnation: 1, Volume: state.VolumePresent, VolumeUnused: true, Pod: state.PodStarting, PodImage: (&v1beta2.EtcdClusterSpec{}).Image(), Start: state.StartJoin, Waits: true, PodCreated: Noon, UnreadySince: Noon}
 }
 
-// Addressed: its name resolves.
+// Addressed means that its name resolves.
 func Addressed(m *state.Member) { m.AddressSince = Noon.Add(-state.Publishing) }
 
-// AddedAhead: etcd has added the member, and its Pod still waits.
+// AddedAhead means that etcd has added the member, and its Pod still waits.
 func AddedAhead(m *state.Member) { m.InMembership, m.Learner, m.ID = true, true, 4 }
 
 // Create is the step that creates the i-th member before etcd has added it.
@@ -25,7 +25,7 @@ func Create(i int) steps.CreateMember {
 	return steps.CreateMember{Name: NameOf(i), Incarnation: 1, Start: state.StartJoin, Waits: true}
 }
 
-// Asks: the annotations ask for something.
+// Asks means that the annotations ask for something.
 func Asks(a state.Asked) Change { return func(s *state.State) { s.Asked = a } }
 
 // OutOfService is a member that the client Service does not select.
@@ -36,13 +36,13 @@ const NoClassMessage = "Kubernetes has no default StorageClass, so a member gets
 	"Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. " +
 	"For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."
 
-// Budgeted: the PodDisruptionBudget is this one.
+// Budgeted means that the PodDisruptionBudget is this one.
 func Budgeted(b state.Budget) Change { return func(s *state.State) { s.Budget = b } }
 
 // CannotMount is why a member does not start whose volume is attached to another node.
 const CannotMount = "its volumes cannot be mounted: AttachVolume.Attach failed for volume pvc-1: rpc error"
 
-// StuckLearner: the volume of a new member cannot be attached to the node of its Pod.
+// StuckLearner means that the volume of a new member cannot be attached to the node of its Pod.
 func StuckLearner(d time.Duration) Change {
 	return With(3, JustAdded, Pod(state.PodStarting), Volume(state.VolumePresent), UnreadyFor(d), Joining(4), func(m *state.Member) { m.Node, m.Unanswered = "node-4", CannotMount })
 }
@@ -64,18 +64,18 @@ func Guest(changes ...func(*state.ForeignMember)) Change {
 // WithoutVote is a foreign learner.
 func WithoutVote(m *state.ForeignMember) { m.Learner = true }
 
-// MayGo: a person has consented to remove Guest.
+// MayGo means that a person has consented to remove Guest.
 func MayGo(s *state.State) { s.Asked.RemoveForeign = []string{GuestID.String()} }
 
 // GuestLabel is how messages name Guest.
 const GuestLabel = "0000000000000f00 (guest, http://10.0.0.5:2380)"
 
-// Failures: so many learners have failed in a row, the last one that long ago.
+// Failures means that so many learners have failed in a row, the last one that long ago.
 func Failures(n int32, ago time.Duration) Change {
 	return func(s *state.State) { s.LearnerFailures, s.LearnerFailedAt = n, Noon.Add(-ago) }
 }
 
-// AllOutdated: spec.pod or spec.TLS has changed, so every Pod is outdated.
+// AllOutdated means that spec.pod or spec.TLS has changed, so every Pod is outdated.
 func AllOutdated(s *state.State) {
 	for i := range s.Members {
 		s.Members[i].Outdated = true
@@ -91,7 +91,7 @@ func Leads(m *state.Member) { m.Leader = true }
 // IsDead is why a member is replaced.
 const IsDead = "it has not served for 5m"
 
-// VotersOf: the record has the first n members as voters.
+// VotersOf means that the record has the first n members as voters.
 func VotersOf(n int) Change {
 	return func(s *state.State) {
 		s.KnownVoters = nil
@@ -101,7 +101,7 @@ func VotersOf(n int) Change {
 	}
 }
 
-// ForeignVoters: another party added n voters.
+// ForeignVoters means that another party added n voters.
 func ForeignVoters(n int) Change {
 	return func(s *state.State) {
 		for i := range n {
@@ -110,11 +110,11 @@ func ForeignVoters(n int) Change {
 	}
 }
 
-// Removable: a person has consented to remove the first two foreign voters.
+// Removable means that a person has consented to remove the first two foreign voters.
 func Removable(s *state.State) { s.Asked.RemoveForeign = []string{"64", "65"} }
 
-// ForeignStopped: an annotation states that the first two foreign voters have stopped.
+// ForeignStopped means that an annotation states that the first two foreign voters have stopped.
 func ForeignStopped(s *state.State) { s.Asked.StoppedForeign = []string{"64", "65"} }
 
-// LostAnnotation: a tool removed the annotation of a Pod that its member was added.
+// LostAnnotation means that a tool removed the annotation of a Pod that its member was added.
 func LostAnnotation(m *state.Member) { m.Waits, m.Ran = true, true }

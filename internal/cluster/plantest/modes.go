@@ -2,7 +2,7 @@ package plantest
 
 import "github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 
-// Hibernating: the spec asks for no Pods.
+// Hibernating means that the spec asks for no Pods.
 func Hibernating(s *state.State) { s.Spec.Hibernate = true }
 
 // PausedMessage is what the status of a paused cluster says.

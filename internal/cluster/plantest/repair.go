@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// Accused: a CORRUPT alarm is on for each of these member IDs. ID 0 means that the alarm names no member.
+// Accused means that a CORRUPT alarm is on for each of these member IDs. ID 0 means that the alarm names no member.
 func Accused(ids ...etcd.ID) Change {
 	return func(s *state.State) {
 		for i := range s.Members {
@@ -28,7 +28,7 @@ func Hashing(hashes ...string) Change {
 	}
 }
 
-// BesideFails: etcd serves, and a container beside it is not ready.
+// BesideFails means that etcd serves, and a container beside it is not ready.
 func BesideFails(d time.Duration) func(*state.Member) {
 	return func(m *state.Member) {
 		m.PodReady, m.Beside, m.BesideSince = false, "container agent is not ready", Noon.Add(-d)

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// FencedBy: a fence is on, of the restore with that UID.
+// FencedBy means that a fence is on, of the restore with that UID.
 func FencedBy(uid types.UID) Change {
 	return func(s *state.State) {
 		Accused(etcd.FenceID(uid))(s)
@@ -21,7 +21,7 @@ func FencedBy(uid types.UID) Change {
 	}
 }
 
-// Restored: a restore into incarnation 2 has reached a step.
+// Restored means that a restore into incarnation 2 has reached a step.
 func Restored(step v1beta2.RestoreStep) Change {
 	return func(s *state.State) {
 		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
@@ -37,7 +37,7 @@ func Restored(step v1beta2.RestoreStep) Change {
 	}
 }
 
-// Asked: EtcdRestore back exists and is verified.
+// Asked means that EtcdRestore back exists and is verified.
 func Asked(s *state.State) {
 	s.Request = &state.RestoreRequest{Name: "back", UID: "uid-back", Revision: 42}
 }
@@ -56,7 +56,7 @@ func ASeed(changes ...func(*state.Member)) Change {
 	}
 }
 
-// Serving: the seed serves, and its data is proven.
+// Serving means that the seed serves, and its data is proven.
 func Serving(m *state.Member) {
 	OnVolume(m)
 	m.Start, m.Seed = state.StartSeed, &state.Seed{}
@@ -64,7 +64,7 @@ func Serving(m *state.Member) {
 	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
 }
 
-// Stopped: the Pods of the old members are deleted.
+// Stopped means that the Pods of the old members are deleted.
 func Stopped(s *state.State) {
 	for i := range s.Members {
 		if s.Members[i].Incarnation == 1 {
@@ -74,7 +74,7 @@ func Stopped(s *state.State) {
 	s.MembershipKnown = false
 }
 
-// RefusesOperator: the seed was started with the CA before, and runs for d. Its Pod is ready, because it needs no other member.
+// RefusesOperator means that the seed was started with the CA before, and runs for d. Its Pod is ready, because it needs no other member.
 func RefusesOperator(d time.Duration) func(*state.Member) {
 	return func(m *state.Member) {
 		Serving(m)
@@ -84,7 +84,7 @@ func RefusesOperator(d time.Duration) func(*state.Member) {
 	}
 }
 
-// Aside: a volume was set aside that long ago.
+// Aside means that a volume was set aside that long ago.
 func Aside(name string, ago time.Duration) Change {
 	return func(s *state.State) {
 		s.SetAside = append(s.SetAside, state.SetAside{Name: name, Since: Noon.Add(-ago)})

@@ -44,21 +44,21 @@ func Uses(file, used int64) func(*state.Member) {
 	return func(m *state.Member) { m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = file*Mi, used*Mi, 100*Mi, 5000 }
 }
 
-// Full: a NOSPACE alarm is on for the second member.
+// Full means that a NOSPACE alarm is on for the second member.
 func Full(s *state.State) {
 	for i := range s.Members {
 		s.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 2}}
 	}
 }
 
-// Compacted: the operator compacted to a revision that long ago.
+// Compacted means that the operator compacted to a revision that long ago.
 func Compacted(revision int64, ago time.Duration) Change {
 	return func(s *state.State) {
 		s.Space = &v1beta2.SpaceStatus{CompactedRevision: revision, CompactedAt: ptr.To(metav1.NewTime(s.Now.Add(-ago)))}
 	}
 }
 
-// DefragmentedAgo: the members were defragmented that long ago.
+// DefragmentedAgo means that the members were defragmented that long ago.
 func DefragmentedAgo(i int, ago time.Duration) Change {
 	return func(s *state.State) {
 		if s.Defragmented == nil {

@@ -14,7 +14,7 @@ func Data(storage, downgrade string) Change {
 	}
 }
 
-// PreparedFor: a change of the version has reached a step.
+// PreparedFor means that a change of the version has reached a step.
 func PreparedFor(to string, step v1beta2.VersionChangeStep) Change {
 	return func(s *state.State) { s.VersionChange = &v1beta2.VersionChangeStatus{To: to, Step: step, Index: 40} }
 }
@@ -27,7 +27,7 @@ func Running(v string) func(*state.Member) {
 	}
 }
 
-// AllRun: all members run the version of the spec.
+// AllRun means that all members run the version of the spec.
 func AllRun(v string) Change {
 	return func(s *state.State) {
 		s.Spec.Version = v
@@ -37,7 +37,7 @@ func AllRun(v string) Change {
 	}
 }
 
-// EveryImage: all members have the image of a version.
+// EveryImage means that all members have the image of a version.
 func EveryImage(v string) Change {
 	return func(s *state.State) {
 		s.KnownVersion = v
@@ -50,7 +50,7 @@ func EveryImage(v string) Change {
 // Outdated is a member whose Pod is not as the spec asks.
 func Outdated(m *state.Member) { m.Outdated = true }
 
-// Storage: the data of all members has that version.
+// Storage means that the data of all members has that version.
 func Storage(version string) Change {
 	return func(s *state.State) {
 		for i := range s.Members {

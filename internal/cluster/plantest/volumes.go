@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-// Copied: a person created the claim of a member again, for example from a VolumeSnapshot.
+// Copied means that a person created the claim of a member again, for example from a VolumeSnapshot.
 func Copied(m *state.Member) {
 	m.Volume, m.VolumeID = state.VolumePresent, state.VolumeID{Claim: types.UID("copy-of-" + m.Name), Volume: "pv-copy-of-" + m.Name}
 }
@@ -31,14 +31,14 @@ func Holds(asked, capacity int64) func(*state.Member) {
 	return func(m *state.Member) { m.VolumeSize, m.VolumeCapacity = asked*Gi, capacity*Gi }
 }
 
-// FileSystemPending: the file system has waited for a new Pod since that long ago, and the Pod was created that long ago.
+// FileSystemPending means that the file system has waited for a new Pod since that long ago, and the Pod was created that long ago.
 func FileSystemPending(since, pod time.Duration) func(*state.Member) {
 	return func(m *state.Member) {
 		m.FileSystemPendingSince, m.PodCreated = Noon.Add(-since), Noon.Add(-pod)
 	}
 }
 
-// Retained: the volumes are kept when the EtcdCluster is deleted.
+// Retained means that the volumes are kept when the EtcdCluster is deleted.
 func Retained(s *state.State) {
 	s.Spec.VolumeRetention = &v1beta2.VolumeRetentionPolicy{WhenDeleted: v1beta2.RetainVolumes}
 }
@@ -46,7 +46,7 @@ func Retained(s *state.State) {
 // Kept is a member whose volume is kept when the EtcdCluster is deleted.
 func Kept(m *state.Member) { m.VolumeKept = true }
 
-// Recorded: the status has the volumes that the members serve on.
+// Recorded means that the status has the volumes that the members serve on.
 func Recorded(s *state.State) {
 	s.KnownVolumes = map[string]state.VolumeID{}
 	for i := range s.Members {
