@@ -85,8 +85,11 @@ func choices(selections []clients.Selection, bases []archive.Base) (chosen []arc
 	return chosen
 }
 
-// MaxOutdated is how many outdated links are held between two looks, and MaxRefused is how many keys.
-const MaxOutdated, MaxRefused = 50_000, 1000
+// MaxOutdated is how many outdated links are held between two looks.
+const MaxOutdated = 50_000
+
+// MaxRefused is how many keys of objects are held that the store did not delete.
+const MaxRefused = 1000
 
 // Protected returns what waiting EtcdRestores select, and adds to the policy who must have signed a snapshot. With an error, nothing may be deleted.
 func Protected(ctx context.Context, c *clients.Clients, o *state.JobSpec) (selections []clients.Selection, err error) {

@@ -37,6 +37,7 @@ func Partial(survey archive.Survey) string {
 		"To store fewer segments, shorten continuous.window or lengthen continuous.maxLag, and check that the store permits deletions.", n)
 }
 
+// Sentences joins sentences, of which some may be empty.
 func Sentences(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
