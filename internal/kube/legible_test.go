@@ -17,7 +17,7 @@ import (
 // asTheyAre are the fields of the statuses that are no texts: what they identify, or that the operator itself chooses them.
 var asTheyAre = map[string]string{
 	"names of Kubernetes": "Name ServiceName Selector ClientTLSSecret OperatorTLSSecret OperatorAuthSecret VolumeName SecretName Secret Schedule " +
-		"UID VolumeClaimUID HandledRequest",
+		"UID VolumeClaimUID ClaimName ClaimUID HandledRequest",
 	"members, which internal/etcd reads":                                         "Ready Unready ClientURL PeerURLs PromotingMember RemovingMember Member Voters",
 	"URLs of the client Service, which observe makes legible and the API checks": "Internal External",
 	"IDs and sums":       "ID AccusedMembers ClusterID ClusterIDBefore ClusterUID OnlyClusterID SpecHash SHA256 SignedBy",

@@ -65,7 +65,7 @@ func (r *Reconciler) memberOf(ctx context.Context, claim *corev1.PersistentVolum
 func (r *Reconciler) userOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (string, error) {
 	for next := ""; ; {
 		var pods corev1.PodList
-		if err := r.direct.List(ctx, &pods, client.InNamespace(claim.Namespace), client.Limit(podPage), client.Continue(next)); err != nil {
+		if err := r.direct.List(ctx, &pods, client.InNamespace(claim.Namespace), client.Limit(podPage), client.Continue(next), client.UnsafeDisableDeepCopy); err != nil {
 			return "", fmt.Errorf("list the Pods that may use PersistentVolumeClaim %s: %w", claim.Name, err)
 		}
 		for _, pod := range pods.Items {

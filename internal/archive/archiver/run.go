@@ -26,6 +26,9 @@ func (a *Archiver) Run(ctx context.Context) error {
 	for repeats := 0; ; repeats++ {
 		stored := a.Status().Segments
 		err := a.runOnce(ctx)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return context.Cause(ctx) // stopped between two sessions
+		}
 		if !errors.Is(err, errAgain) {
 			return err
 		}
