@@ -83,6 +83,9 @@ func memoryOfLog() int64 {
 	return shareOf(containerLimits)
 }
 
+// leastMemory is what any log needs: memory that a process has and does not use counts, too. A container with less may still be able to apply a small one.
+const leastMemory = 192 << 20
+
 // shareOf is the larger part of the limit that the first of the files has; 0 for none. The rest is for this process and for the pages that are written.
 func shareOf(files []string) int64 {
 	const none = math.MaxInt64 / 2 // a cgroup without a limit has a number near the largest one
@@ -92,7 +95,7 @@ func shareOf(files []string) int64 {
 			continue
 		}
 		if limit, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64); err == nil && limit < none {
-			return limit / 4 * 3
+			return max(limit/4*3, leastMemory)
 		}
 		return 0
 	}
