@@ -4,8 +4,8 @@ import "k8s.io/apimachinery/pkg/types"
 
 // RestoreVolume names the data directory of an etcd on a volume.
 type RestoreVolume struct {
-	// Name of the PersistentVolumeClaim, in the namespace of the EtcdRestore. No Pod may use it. The seed only reads the volume. The operators never change or
-	// delete it.
+	// Name of the PersistentVolumeClaim, in the namespace of the EtcdRestore. No Pod may use it. The seed only reads the volume. A restore never changes or
+	// deletes it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -119,28 +119,39 @@ func find(root *os.Root, at string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isDataDir(root, ".") {
-		return ".", nil
+	if is, err := isDataDir(root, "."); is || err != nil {
+		return ".", err
 	}
 	var found []string
+	var closed error
 	for _, name := range names {
-		if isDataDir(root, name) {
+		is, err := isDataDir(root, name)
+		if is {
 			found = append(found, name)
 		}
+		if err != nil && name != "lost+found" { // mkfs makes that one for root only
+			closed = err
+		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case len(found) == 0 && closed != nil:
+		return "", closed
+	case len(found) == 0:
 		return "", fmt.Errorf("%w: neither %s nor a folder in it has the file %s of an etcd. Name the folder in which the folder member is", ErrRefused, at, databasePath)
-	case 1:
+	case len(found) == 1:
 		return found[0], nil
 	}
 	slices.Sort(found)
 	return "", fmt.Errorf("%w: %s has the data directories of several members: %s. Name one of them", ErrRefused, at, listed(found))
 }
 
-func isDataDir(root *os.Root, name string) bool {
+// isDataDir reports whether a folder has the database of an etcd. The error is that of a folder that another user owns: etcd permits only its own user.
+func isDataDir(root *os.Root, name string) (bool, error) {
 	info, err := root.Stat(path.Join(name, databasePath))
-	return err == nil && !info.IsDir()
+	if errors.Is(err, fs.ErrPermission) {
+		return false, fmt.Errorf("look for the database of an etcd: %w", err)
+	}
+	return err == nil && !info.IsDir(), nil
 }
 
 // listed names the first ones.

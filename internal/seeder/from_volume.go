@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/datadir"
@@ -68,10 +71,33 @@ func readable(err error) error {
 	return fmt.Errorf("%w: the files belong to another user. Set spec.pod.securityContext.runAsUser of the EtcdCluster to the user that has written them", err)
 }
 
-// memoryOfLog is what the process may use that applies the log: half of what this one may. Without a limit, that of the container is the only one.
+// containerLimits have the memory limit of a container, by the version of its cgroup.
+var containerLimits = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+
+// memoryOfLog is what the process may use that applies the log. Without a limit of its own, it would reach that of the container. Then the kernel ends all
+// processes of the container, and no message says why.
 func memoryOfLog() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit / 2
+	}
+	return shareOf(containerLimits)
+}
+
+// leastMemory is what any log needs: memory that a process has and does not use counts, too. A container with less may still be able to apply a small one.
+const leastMemory = 192 << 20
+
+// shareOf is the larger part of the limit that the first of the files has; 0 for none. The rest is for this process and for the pages that are written.
+func shareOf(files []string) int64 {
+	const none = math.MaxInt64 / 2 // a cgroup without a limit has a number near the largest one
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64); err == nil && limit < none {
+			return max(limit/4*3, leastMemory)
+		}
+		return 0
 	}
 	return 0
 }

@@ -87,6 +87,22 @@ func TestAVolumeThatCannotBeRestoredEndsTheSeed(t *testing.T) {
 	}
 }
 
+// If the container reaches its limit, the kernel ends all of it, and the user reads no reason and no field to change.
+func TestTheLogIsAppliedWithLessMemoryThanTheContainerHas(t *testing.T) {
+	limit := filepath.Join(t.TempDir(), "memory.max")
+	for content, want := range map[string]int64{"1073741824\n": 768 << 20, "134217728\n": 192 << 20, "max\n": 0, "9223372036854771712\n": 0} {
+		if err := os.WriteFile(limit, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := shareOf([]string{filepath.Join(t.TempDir(), "missing"), limit}); got != want {
+			t.Errorf("%q: %d, want %d", content, got, want)
+		}
+	}
+	if got := shareOf([]string{limit + "-missing"}); got != 0 {
+		t.Errorf("without a cgroup: %d", got)
+	}
+}
+
 // open has the database open as an etcd has it.
 func (f *fixture) open(t *testing.T) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -42,6 +43,28 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 	want := []v1beta2.ReplacedVolume{{Name: old, KeptUntil: metav1.NewTime(noon.Add(23 * time.Hour))}}
 	if diff := cmp.Diff(want, NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).ReplacedVolumes); diff != "" {
 		t.Errorf("the status (-want +got):\n%s", diff)
+	}
+}
+
+// A user names a volume that was set aside in an EtcdRestore, which waits because a Pod reads that volume. The operator would delete what the user wants back.
+func TestAVolumeThatAnEtcdRestoreNamesIsKept(t *testing.T) {
+	const old = "example-old"
+	named := func(changes ...func(*v1beta2.EtcdRestore)) state.State {
+		s := stateWith(formed, members(3), aside(old, 48*time.Hour))
+		waits := func(r *v1beta2.EtcdRestore) {
+			r.Status = v1beta2.EtcdRestoreStatus{}
+			r.Spec.Volume = &v1beta2.RestoreVolume{ClaimName: old}
+		}
+		restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Minute, append([]func(*v1beta2.EtcdRestore){waits}, changes...)...)})
+		return s
+	}
+	if step, deletes := Plan(named()).(steps.DeleteVolume); deletes {
+		t.Errorf("%+v", step)
+	}
+	for _, ended := range []string{v1beta2.ConditionFailed, v1beta2.ConditionComplete} {
+		if step, deletes := Plan(named(withCondition(ended))).(steps.DeleteVolume); !deletes || step.Name != old {
+			t.Errorf("after the restore has ended (%s): %+v", ended, Plan(named(withCondition(ended))))
+		}
 	}
 }
 

@@ -21,6 +21,13 @@ func volumeIsNotReady(s state.State) steps.Step {
 	wait := func(reason, message string) steps.Step {
 		return steps.Wait{Reason: reason, Message: message + " The cluster was not changed.", Failure: true, Stalled: true, Requeue: volumeAgain}
 	}
+	accept := steps.Accept{Volume: &v1beta2.RestoreVolumeStatus{RestoreVolume: *asked}}
+	if found != nil {
+		accept.Volume.ClaimUID, accept.Volume.Size = found.UID, found.Size
+	}
+	if s.Progress() != nil {
+		return accept // the cluster has begun, so the status was lost. The seed is the Pod that uses the claim, and the user may have deleted it since
+	}
 	claim := "PersistentVolumeClaim " + asked.ClaimName
 	switch {
 	case found == nil || found.UID == "":
@@ -34,5 +41,5 @@ func volumeIsNotReady(s state.State) steps.Step {
 	case found.UsedBy != "":
 		return wait(v1beta2.ReasonClaimInUse, fmt.Sprintf("Pod %s uses %s, and may write to it. Stop the Pod, for example by scaling its StatefulSet to 0. The operator looks again every %s.", found.UsedBy, claim, volumeAgain))
 	}
-	return steps.Accept{Volume: &v1beta2.RestoreVolumeStatus{RestoreVolume: *asked, ClaimUID: found.UID, Size: found.Size}}
+	return accept
 }

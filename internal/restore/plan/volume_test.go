@@ -54,6 +54,25 @@ func TestOnlyAVolumeThatNothingUsesIsRead(t *testing.T) {
 	}
 }
 
+// The seed uses the claim, and a user may delete it when the cluster serves. If the status of the EtcdRestore is lost then, the restore must not end for that, nor wait for
+// the Pod of a member to stop.
+func TestARestoreThatHasBegunIsAcceptedAgainIfItsStatusWasLost(t *testing.T) {
+	for name, found := range map[string]*state.Volume{
+		"the seed uses the claim": {UID: "uid-claim", Size: 8 << 30, UsedBy: "example-seed"},
+		"the claim was deleted":   {},
+	} {
+		for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing, v1beta2.RestoreComplete} {
+			accept, is := next(given(ofVolume(found), withProgress(step))).(steps.Accept)
+			if !is || accept.Volume.ClaimName != "data-etcd-0" || accept.Volume.ClaimUID != found.UID {
+				t.Errorf("%s, %s: %+v", name, step, next(given(ofVolume(found), withProgress(step))))
+			}
+		}
+	}
+	if step := next(given(ofVolume(nil), withProgress(v1beta2.RestoreFailed))); step == nil {
+		t.Error("no step")
+	}
+}
+
 // cluster-operator begins with what the status says. An earlier version of it must not begin at all.
 func TestTheStatusHasTheVolumeAndNoSnapshot(t *testing.T) {
 	s := given(ofVolume(&state.Volume{UID: "uid-claim", Size: 8 << 30}))

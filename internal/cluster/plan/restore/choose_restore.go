@@ -16,6 +16,7 @@ import (
 func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
 	learn(s, restores)
+	s.RestoredVolumes = volumesOf(s, restores)
 	for i := range restores {
 		restore := &restores[i]
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.Open() || refuses(s, restore) {
@@ -41,6 +42,17 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	if next != nil {
 		s.Request = requestOf(next)
 	}
+}
+
+// volumesOf returns the claims from which EtcdRestores of the cluster restore that have not ended, also those that wait for another one.
+func volumesOf(s *state.State, restores []v1beta2.EtcdRestore) []string {
+	var claims []string
+	for i := range restores {
+		if r := &restores[i]; r.Spec.EtcdCluster.Name == s.Name && r.Spec.Volume != nil && r.Open() && !r.Ended() && !refuses(s, r) {
+			claims = append(claims, r.Spec.Volume.ClaimName)
+		}
+	}
+	return claims
 }
 
 // refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator

@@ -75,6 +75,8 @@ type State struct {
 	Request *RestoreRequest
 	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
 	RestorePending string
+	// RestoredVolumes are the claims from which EtcdRestores of this cluster restore that have not ended.
+	RestoredVolumes []string
 	// RestoreProgress changes while restore-operator works on that EtcdRestore.
 	RestoreProgress int64
 

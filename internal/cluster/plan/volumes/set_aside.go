@@ -47,6 +47,9 @@ func DeleteSetAside(s state.State) steps.Step {
 		if m, _ := state.Find(s, v.Name); m.Pod != state.PodNone {
 			continue // it may run on that volume
 		}
+		if slices.Contains(s.RestoredVolumes, v.Name) {
+			continue // it may be the last copy of what a person wants back
+		}
 		if !v.Deleting && clock.Elapsed(v.Since, s.Now) >= s.Spec.KeepReplacedVolumes() && waits.May(s, step) {
 			return step
 		}
