@@ -2,10 +2,8 @@ package datadir
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 
@@ -62,7 +60,7 @@ func Apply(ctx context.Context, o Order) (result Result, err error) {
 	if err = errors.Join(err, s.close()); err != nil {
 		return result, err
 	}
-	return result, finish(o.File)
+	return result, dbfile.AppendTrailer(o.File)
 }
 
 // whole reads the log to its end.
@@ -75,23 +73,4 @@ func (l *log) whole(ctx context.Context, root *os.Root) error {
 		return err
 	}
 	return l.end(ctx)
-}
-
-// finish appends the SHA-256 of the file, as etcd does to a snapshot, and syncs it.
-func finish(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("finish the snapshot: %w", err)
-	}
-	sum := sha256.New()
-	if _, err = io.Copy(sum, f); err == nil {
-		_, err = f.Write(sum.Sum(nil))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("finish the snapshot %s: %w", path, err)
-	}
-	return nil
 }

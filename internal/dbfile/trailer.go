@@ -3,8 +3,11 @@ package dbfile
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
+	"io"
+	"os"
 )
 
 // sector divides the size of every database. etcd also uses this to detect whether a file has a trailer.
@@ -62,4 +65,23 @@ func (t *Trailer) SHA256() [sha256.Size]byte {
 
 func hasTrailer(size int64) bool {
 	return size%sector == sha256.Size && size > sha256.Size
+}
+
+// AppendTrailer appends the SHA-256 of a database to its file, as etcd does to a snapshot, and syncs the file.
+func AppendTrailer(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("finish the snapshot: %w", err)
+	}
+	sum := sha256.New()
+	if _, err = io.Copy(sum, f); err == nil {
+		_, err = f.Write(sum.Sum(nil))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("finish the snapshot %s: %w", path, err)
+	}
+	return nil
 }

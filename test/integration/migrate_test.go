@@ -40,7 +40,7 @@ func newMigrationBench(t *testing.T, minor string) *standbyBench {
 	b.restore = &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "moved-move"}}
 	createStorageClass(t)
 	b.pods = podrunner.Start(t, b.namespace)
-	b.operate()
+	operateOne(b, b.cluster)
 	return b
 }
 

@@ -18,11 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -56,30 +54,6 @@ func newVolumeBench(t *testing.T, minor string) *volumeBench {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// operate runs cluster-operator until the test ends.
-func (b *volumeBench) operate() {
-	c := kubetest.Client(b)
-	operator, err := cluster.New(c, c, noEvents{}, cluster.Options{SeedImage: podrunner.SeedImage})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(b.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			if _, err := operator.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)}); err != nil && ctx.Err() == nil {
-				b.Logf("a pass of cluster-operator: %v", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
-		}
-	}()
-	b.Cleanup(func() { stop(); <-ended })
 }
 
 func (b *volumeBench) ofVolume(name, path string) *v1beta2.EtcdRestore {
@@ -150,7 +124,7 @@ func TestANewClusterStartsWithTheDataOfAVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubetest.Create(t, b.cluster)
-	b.operate()
+	operateOne(b, b.cluster)
 	b.serves(b.want)
 	kubetest.AwaitCondition(t, r, restoreConditions, v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	if r.Status.Volume == nil || r.Status.Volume.ClaimUID != b.claim.UID || r.Status.RestoredRevision <= v1beta2.DefaultRevisionBump {
@@ -165,7 +139,7 @@ func TestANewClusterStartsWithTheDataOfAVolume(t *testing.T) {
 func TestARunningClusterIsUnchangedByAVolumeThatIsRefused(t *testing.T) {
 	b := newVolumeBench(t, "3.7") // newer than the cluster
 	kubetest.Create(t, b.cluster)
-	b.operate()
+	operateOne(b, b.cluster)
 	b.serves(map[string]string{})
 	before := b.cluster.Status.ClusterID
 	for name, c := range map[string]struct{ path, says string }{

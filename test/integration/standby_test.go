@@ -49,7 +49,7 @@ func newStandbyBench(t *testing.T, source string) *standbyBench {
 	}
 	b.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "standby"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
 	kubetest.Create(t, b.restore, b.cluster)
-	b.operate()
+	operateOne(b, b.cluster)
 	return b
 }
 
@@ -68,20 +68,20 @@ type noEvents struct{}
 
 func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
-// operate runs cluster-operator until the test ends.
-func (b *standbyBench) operate() {
-	c := kubetest.Client(b)
+// operateOne runs cluster-operator for one EtcdCluster until the test ends.
+func operateOne(t testing.TB, of *v1beta2.EtcdCluster) {
+	c := kubetest.Client(t)
 	operator, err := cluster.New(c, c, noEvents{}, cluster.Options{SeedImage: podrunner.SeedImage})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(b.Context())
+	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if _, err := operator.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)}); err != nil && ctx.Err() == nil {
-				b.Logf("a pass of cluster-operator: %v", err)
+			if _, err := operator.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(of)}); err != nil && ctx.Err() == nil {
+				t.Logf("a pass of cluster-operator: %v", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -89,7 +89,7 @@ func (b *standbyBench) operate() {
 			}
 		}
 	}()
-	b.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() { stop(); <-ended })
 }
 
 func (b *standbyBench) reload() v1beta2.EtcdRestoreStatus {

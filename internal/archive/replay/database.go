@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -193,23 +192,4 @@ func (d *database) attached(ctx context.Context) ([]int64, error) {
 	}
 	slices.Sort(ids)
 	return ids, nil
-}
-
-// appendTrailer appends the SHA-256 of the file, as etcd does to a snapshot, and syncs it.
-func appendTrailer(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("finish the replayed snapshot: %w", err)
-	}
-	sum := sha256.New()
-	if _, err = io.Copy(sum, f); err == nil {
-		_, err = f.Write(sum.Sum(nil))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("finish the replayed snapshot %s: %w", path, err)
-	}
-	return nil
 }

@@ -68,7 +68,7 @@ func Replay(ctx context.Context, o Options) (result Result, err error) {
 	if err = errors.Join(err, db.close()); err != nil {
 		return r.result, err
 	}
-	return r.result, appendTrailer(o.Path)
+	return r.result, dbfile.AppendTrailer(o.Path)
 }
 
 type replay struct {

@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 const root = "continuous-archive/ns/name/"
@@ -53,7 +54,7 @@ func newOriginal(t *testing.T) *original {
 	if err := db.close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := appendTrailer(o.base); err != nil {
+	if err := dbfile.AppendTrailer(o.base); err != nil {
 		t.Fatal(err)
 	}
 	live := copyOf(t, o.base)

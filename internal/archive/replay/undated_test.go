@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
@@ -88,7 +89,7 @@ func TestARestoreBesideAColdStartMixesNoHistories(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := map[string]string{one.Key: common, two.Key: common, later.Key: second}[choice.Base.Key]
-	if err := appendTrailer(path); err != nil {
+	if err := dbfile.AppendTrailer(path); err != nil {
 		t.Fatal(err)
 	}
 	result, err := Replay(t.Context(), Options{Path: path, Revision: 50, Chain: choice.Chain, FallbackTTL: 60, Next: choice.Segments(memory, root)})
