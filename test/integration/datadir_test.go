@@ -155,35 +155,43 @@ func compareWithEtcd(t *testing.T, minor string, killed *servers.EtcdMember, for
 	if err := os.CopyFS(original, os.DirFS(killed.DataDir)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := datadir.Open(killed.DataDir, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "snapshot.db")
-	result, err := d.Snapshot(t.Context(), "ns", file, 512<<20)
-	if closing := d.Close(); err != nil || closing != nil {
-		t.Fatalf("snapshot of %s: %v %v", killed.Name, err, closing)
-	}
-	info, err := dbcheck.Inspect(t.Context(), "ns", file)
-	if err != nil || info.Revision != result.Revision {
-		t.Fatalf("%+v, but the check found %+v, %v", result, info, err)
-	}
-	restored := filepath.Join(t.TempDir(), "restored")
-	peer := servers.PeerURL(t)
-	err = dbfile.Restore(t.Context(), dbfile.Options{SnapshotPath: file, DataDir: restored, Name: "restored", PeerURLs: []string{peer}, InitialCluster: "restored=" + peer, Token: "token", Proven: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	restored, result := restoredFrom(t, killed)
 	var more []string
 	if force {
 		more = []string{"--force-new-cluster"}
 	}
 	etcd := seenBy(t, servers.EtcdFromDataDir(t, minor, original, killed.Name, killed.PeerURL, "token", more...), result.Revision)
-	ours := seenBy(t, servers.EtcdFromDataDir(t, minor, restored, "restored", peer, "token"), result.Revision)
+	ours := seenBy(t, restored(minor), result.Revision)
 	if diff := cmp.Diff(etcd, ours, protocmp.Transform()); diff != "" {
 		t.Errorf("%s: etcd -, restored +:\n%s", killed.Name, diff)
 	}
 	return result
+}
+
+// restoredFrom restores the directory of a member that has ended. The result starts an etcd of that minor version with it.
+func restoredFrom(t *testing.T, ended *servers.EtcdMember) (start func(minor string) *servers.EtcdMember, result datadir.Result) {
+	t.Helper()
+	d, err := datadir.Open(ended.DataDir, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot.db")
+	result, err = d.Snapshot(t.Context(), "ns", file, 512<<20)
+	if closing := d.Close(); err != nil || closing != nil {
+		t.Fatalf("snapshot of %s: %v %v", ended.Name, err, closing)
+	}
+	info, err := dbcheck.Inspect(t.Context(), "ns", file)
+	if err != nil || info.Revision != result.Revision {
+		t.Fatalf("%+v, but the check found %+v, %v", result, info, err)
+	}
+	directory, peer := filepath.Join(t.TempDir(), "restored"), servers.PeerURL(t)
+	err = dbfile.Restore(t.Context(), dbfile.Options{SnapshotPath: file, DataDir: directory, Name: "restored", PeerURLs: []string{peer}, InitialCluster: "restored=" + peer, Token: "token", Proven: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(minor string) *servers.EtcdMember {
+		return servers.EtcdFromDataDir(t, minor, directory, "restored", peer, "token")
+	}, result
 }
 
 // seen is what clients see of an etcd.

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // StartMember creates the Pod of a member that should run and has none. A member that has started before restarts
@@ -56,12 +57,24 @@ func RemoveOrphanPods(s state.State) steps.Step {
 			if m.Waits {
 				cause = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
 			}
-			if remove := (steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause, Briefly: m.Incarnation < s.Incarnation}); waits.May(s, remove) {
+			if remove := (steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause, Briefly: m.Incarnation < s.Incarnation, Leaves: leaves(s, m)}); waits.May(s, remove) {
 				return remove
 			}
 		}
 	}
 	return nil
+}
+
+// leaves is the ID of an old member that leaves its cluster before it stops; 0 if it does not leave. A member that has left ends within milliseconds. One that
+// only stops serves for another second, and a write that waits when the others have stopped holds it up for two more: there is no quorum that
+// refuses the write. The restored cluster serves already, and the old one is fenced. The leader does not leave, because a cluster has a last member.
+func leaves(s state.State, m state.Member) etcd.ID {
+	fenced := s.Restore != nil && m.Incarnation < s.Incarnation && m.ClusterID.String() == s.Restore.ClusterIDBefore &&
+		slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: state.RestoreFence(s)})
+	if !fenced || m.Leader || !m.Answers {
+		return 0
+	}
+	return m.ID
 }
 
 // WaitForRemovedPods waits for the Pods of removed members, so that a Ready cluster has as many Pods as members. If a node

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -72,6 +73,8 @@ type DeletePod struct {
 	// Briefly leaves the member a second to end. It is of an incarnation that is over: no member of it takes over from a leader, which waits 7 s
 	// for one, and until then its clients get errors instead of a connection to the cluster. etcd's log is safe against being killed.
 	Briefly bool
+	// Leaves is the ID that it has in its own cluster, if it leaves that before it stops; 0 if it does not.
+	Leaves etcd.ID
 }
 
 func (step DeletePod) describe(state.State) planning.Description {

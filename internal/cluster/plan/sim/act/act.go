@@ -47,6 +47,7 @@ func Act(w *world.World, s state.State, step steps.Step) error {
 		expose(w, step.Name, false)
 	case steps.DeletePod:
 		check.Successor(w, s, step)
+		leave(w, step)
 		effects.Stop(w, step.Name)
 	case steps.StopMembers:
 		stopAll(w, step.Except)
@@ -56,6 +57,18 @@ func Act(w *world.World, s state.State, step steps.Step) error {
 		return change(w, s, step)
 	}
 	return nil
+}
+
+// leave removes an old member from its own cluster, unless etcd refuses that.
+func leave(w *world.World, step steps.DeletePod) {
+	if step.Leaves == 0 || w.Pick(2) == 0 {
+		return
+	}
+	if p := w.Pod(step.Name); p != nil {
+		if l := w.LifeOf(p.Incarnation); l != nil && l.Leader != 0 && l.Leader != step.Leaves {
+			_ = raft.Remove(w, l, step.Leaves) // the Pod is deleted whether it has left or not
+		}
+	}
 }
 
 // mark changes labels and annotations of a Pod that is there.
