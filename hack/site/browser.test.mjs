@@ -144,6 +144,13 @@ const searches = {
   'air gap': ['/install'],
   'private registry': ['/install'],
   Grafana: ['/monitoring'],
+  failover: ['/standby'],
+  'undo restore': ['/restore'],
+  etcdctl: ['/kubectl-etcd', '/faq', '/authentication'],
+  alerts: ['/alerts', '/monitoring'],
+  'IAM role': ['/install'],
+  uninstall: ['/install', '/chart-etcd-operator'],
+  'data directory': ['/restore', '/kubectl-etcd'],
   'what is wrong': ['/kubectl-etcd', '/operations', '/monitoring'],
 }
 

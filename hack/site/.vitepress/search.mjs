@@ -31,9 +31,10 @@ function asked(term) {
 
 // weight puts pages for readers before lists, and the beginning of a page before its parts.
 function weight(id, term, stored) {
-  const lists = /\/(adr\/|changelog|security|reference|defects|comparison)/
+  const records = /\/adr\//
+  const lists = /\/(changelog|security|reference|defects|comparison|performance)/
   const reasons = /\/(reasons-|api|alerts|operations|chart-)/
-  const page = lists.test(id) ? 0.25 : reasons.test(id) ? 0.5 : 1
+  const page = records.test(id) ? 0.1 : lists.test(id) ? 0.25 : reasons.test(id) ? 0.5 : 1
   return page * (stored.titles.length === 0 ? 2 : 1)
 }
 
