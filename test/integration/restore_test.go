@@ -58,14 +58,14 @@ func newRestoreBenchWith(t *testing.T, allowed grant.List) *restoreBench {
 	return b
 }
 
-func (b *restoreBench) start() {
-	b.stop = kubetest.RunManager(b, b.namespace, func(_ context.Context, mgr manager.Manager) error {
-		prove, err := restore.InSpool(b.spool)
-		if err != nil {
-			return err
-		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), Sign: source.Sign, MaxProofs: 2, OwnIdentity: b.allowed, AnyMember: true, Metrics: prometheus.NewRegistry()})
-	})
+func (b *restoreBench) start() { b.stop = kubetest.RunManager(b, b.namespace, b.setUp) }
+
+func (b *restoreBench) setUp(_ context.Context, mgr manager.Manager) error {
+	prove, err := restore.InSpool(b.spool)
+	if err != nil {
+		return err
+	}
+	return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), Sign: source.Sign, MaxProofs: 2, OwnIdentity: b.allowed, AnyMember: true, Metrics: prometheus.NewRegistry()})
 }
 
 func (b *restoreBench) secret(name string) *corev1.Secret {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,6 +25,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
 )
@@ -39,8 +43,14 @@ type standbyBench struct {
 // newStandbyBench begins a standby with etcd 3.6 of a source with that minor version.
 func newStandbyBench(t *testing.T, source string) *standbyBench {
 	b := &standbyBench{pointBench: newPointBench(t, source, nil)}
-	createStorageClass(t)
-	b.pods = podrunner.Start(t, b.namespace)
+	b.follow(&killer.Count{})
+	return b
+}
+
+// follow begins the standby. policy says when cluster-operator is killed.
+func (b *standbyBench) follow(policy killer.Policy) {
+	createStorageClass(b.T)
+	b.pods = podrunner.Start(b.T, b.namespace)
 	b.restore = &v1beta2.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "follow"},
 		Spec: v1beta2.EtcdRestoreSpec{
@@ -48,9 +58,8 @@ func newStandbyBench(t *testing.T, source string) *standbyBench {
 		},
 	}
 	b.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "standby"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
-	kubetest.Create(t, b.restore, b.cluster)
-	operateOne(b, b.cluster)
-	return b
+	kubetest.Create(b, b.restore, b.cluster)
+	operateKilled(b, b.cluster, policy)
 }
 
 // createStorageClass creates the class that volumes of members have by default.
@@ -69,27 +78,44 @@ type noEvents struct{}
 func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
 // operateOne runs cluster-operator for one EtcdCluster until the test ends.
-func operateOne(t testing.TB, of *v1beta2.EtcdCluster) {
-	c := kubetest.Client(t)
-	operator, err := cluster.New(c, c, noEvents{}, cluster.Options{SeedImage: podrunner.SeedImage})
-	if err != nil {
-		t.Fatal(err)
-	}
+func operateOne(t testing.TB, of *v1beta2.EtcdCluster) { operateKilled(t, of, &killer.Count{}) }
+
+// operateKilled runs cluster-operator for one EtcdCluster until the test ends, and starts it again each time policy kills it.
+func operateKilled(t testing.TB, of *v1beta2.EtcdCluster, policy killer.Policy) {
+	key := client.ObjectKeyFromObject(of)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if _, err := operator.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(of)}); err != nil && ctx.Err() == nil {
-				t.Logf("a pass of cluster-operator: %v", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
+			liveOnce(ctx, t, key, killer.NewLife(ctx, policy))
 		}
 	}()
 	t.Cleanup(func() { stop(); <-ended })
+}
+
+// liveOnce runs cluster-operator for one EtcdCluster until its Life ends.
+func liveOnce(ctx context.Context, t testing.TB, key client.ObjectKey, life *killer.Life) {
+	c := life.Client(kubetest.Client(t), kubetest.Client(t))
+	operator, err := cluster.New(c, c, noEvents{}, cluster.Options{
+		SeedImage: podrunner.SeedImage,
+		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (members.Etcd, error) {
+			return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
+		},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for err == nil && life.Context().Err() == nil {
+		if _, err := operator.Reconcile(life.Context(), ctrl.Request{NamespacedName: key}); err != nil && ctx.Err() == nil && life.KilledAt() == "" {
+			t.Logf("a pass of cluster-operator: %v", err)
+		}
+		select {
+		case <-life.Context().Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	<-life.Context().Done()
 }
 
 func (b *standbyBench) reload() v1beta2.EtcdRestoreStatus {
