@@ -78,7 +78,7 @@ func (s *Spool) fits(most, bytes, written int64) error {
 		return fmt.Errorf("%w: it has %d MiB for one snapshot, and this one needs more than %d MiB", ErrOverLimit, most/mib, (bytes-1)/mib)
 	}
 	if s.total > 0 && bytes > s.total-s.used {
-		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", kindOf(s, false), s.total/mib, bytes/mib)
+		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", kindOf(s, false), s.total/mib, (bytes+mib-1)/mib)
 	}
 	free, total, err := s.space(s.dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Spool) fits(most, bytes, written int64) error {
 	}
 	if free -= total / percent * int64(s.keep); bytes > free-(s.used-s.written)+written {
 		return fmt.Errorf("%w: the disk has %d MiB for snapshots (%d %% of it are left free), and this one needs %d MiB",
-			kindOf(s, bytes-written-s.used > free), max(free, 0)/mib, s.keep, bytes/mib)
+			kindOf(s, bytes-written-s.used > free), max(free, 0)/mib, s.keep, (bytes+mib-1)/mib)
 	}
 	return nil
 }
