@@ -62,12 +62,16 @@ func (r *reader) replacedNode() {
 	r.command(`localkube node start "$NODE"`)
 }
 
-// loseNamespace takes a snapshot before, because the page restores the newest one.
 func (r *reader) loseNamespace() {
 	r.t.Helper()
-	r.snapshot("last")
-	r.env = append(r.env, "CLUSTER_ID="+r.command("kubectl get etcd -n etcd example -o jsonpath={.status.clusterID}"))
+	r.notesClusterID()
 	r.command("kubectl delete namespace etcd --timeout=300s")
+}
+
+// notesClusterID keeps the ID of the cluster that is to be lost.
+func (r *reader) notesClusterID() {
+	r.t.Helper()
+	r.env = append(r.env, "CLUSTER_ID="+r.command("kubectl get etcd -n etcd example -o jsonpath={.status.clusterID}"))
 }
 
 // loseRegion loses the cluster and the first store, after the last snapshot was copied.
@@ -76,12 +80,14 @@ func (r *reader) loseRegion() {
 	r.snapshot("copied")
 	r.command(`for i in $(seq 120); do set -- $(kubectl get -n etcd etcdbackup/example-continuous -o jsonpath='{.status.snapshot.sha256} {.status.copies.newest.sha256}'); ` +
 		`if [ "$1" = "${2:-}" ]; then exit 0; fi; sleep 1; done; exit 1`)
+	r.notesClusterID()
 	r.command("kubectl delete namespace etcd object-store --timeout=300s")
 }
 
 // loseKubernetes kills all nodes and the control plane, deletes their disks, and installs the suite in a new Kubernetes.
 func (r *reader) loseKubernetes() {
 	r.t.Helper()
+	r.notesClusterID()
 	r.clean()
 	r.kubernetes()
 	r.loadImagesOfRegistries(r.t.TempDir())
