@@ -130,6 +130,9 @@ func TestANewClusterStartsWithTheDataOfAVolume(t *testing.T) {
 	if r.Status.Volume == nil || r.Status.Volume.ClaimUID != b.claim.UID || r.Status.RestoredRevision <= v1beta2.DefaultRevisionBump {
 		t.Errorf("%+v", r.Status)
 	}
+	if v := r.Status.Volume; v != nil && (v.Read == nil || v.Read.Revision != 31 || v.Read.LogEntries < 30 || v.Read.LeftOutEntries != 0) {
+		t.Errorf("the seed has read %+v", v.Read)
+	}
 	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(b.claim), b.claim); err != nil || !b.claim.DeletionTimestamp.IsZero() {
 		t.Errorf("the volume was deleted: %v", err)
 	}

@@ -106,6 +106,14 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 	return request
 }
 
+// VolumeOf returns the volume that an EtcdRestore names; nil for none.
+func VolumeOf(request *state.RestoreRequest) *v1beta2.ClusterVolumeStatus {
+	if request.Volume == nil {
+		return nil
+	}
+	return &v1beta2.ClusterVolumeStatus{ClaimName: request.Volume.ClaimName, ClaimUID: request.Volume.ClaimUID}
+}
+
 func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {
 	for _, c := range restore.Status.Conditions {
 		if c.Type == condition {
