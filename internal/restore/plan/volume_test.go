@@ -68,6 +68,10 @@ func TestARestoreThatHasBegunIsAcceptedAgainIfItsStatusWasLost(t *testing.T) {
 			}
 		}
 	}
+	another := given(ofVolume(&state.Volume{UID: "uid-another", Size: 1 << 30}), withProgress(v1beta2.RestoreSeeding), withRead(v1beta2.VolumeRead{}))
+	if accept, is := next(another).(steps.Accept); !is || accept.Volume.ClaimUID != theVolume.ClaimUID || accept.Volume.Size != 0 {
+		t.Errorf("another claim counts as the accepted one: %+v", next(another))
+	}
 	if step := next(given(ofVolume(nil), withProgress(v1beta2.RestoreFailed))); step == nil {
 		t.Error("no step")
 	}

@@ -77,6 +77,8 @@ type State struct {
 	RestorePending string
 	// RestoredVolumes are the claims from which EtcdRestores of this cluster restore that have not ended.
 	RestoredVolumes []string
+	// SourceClaim is the UID of the claim that has the name of the one from which a seed is restored; empty if there is none, and nil if it was not read.
+	SourceClaim *types.UID
 	// RestoreProgress changes while restore-operator works on that EtcdRestore.
 	RestoreProgress int64
 
