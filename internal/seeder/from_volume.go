@@ -33,6 +33,11 @@ func fromVolume(ctx context.Context, s *Seeder, r seed.Request, staging string) 
 	if err := writeRead(filepath.Dir(r.DataDir), result); err != nil {
 		return fmt.Errorf("record what was read: %w: %w", source.ErrDisk, err)
 	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("read the size of what was made of the data directory: %w: %w", source.ErrDisk, err)
+	}
+	r.Size, r.PlainSize = info.Size(), 0 // the volume may be much larger, and the progress is a share of this
 	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
 }
 

@@ -33,14 +33,14 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 			s.RestoreFailed, s.RestoreUnverified = failed, !failed
 		case !mayBegin:
 		case underWay:
-			s.Request = requestOf(restore)
+			s.Request = requestOf(s, restore)
 			return
 		case next == nil:
 			next = restore
 		}
 	}
 	if next != nil {
-		s.Request = requestOf(next)
+		s.Request = requestOf(s, next)
 	}
 }
 
@@ -62,7 +62,7 @@ func refuses(s *state.State, restore *v1beta2.EtcdRestore) bool {
 	return !underWay && v1beta2.RefuseRestore(s.ClusterID, s.PastRestores, restore) != ""
 }
 
-func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
+func requestOf(s *state.State, restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 	bump := v1beta2.DefaultRevisionBump
 	if restore.Spec.RevisionBump != nil {
 		bump = *restore.Spec.RevisionBump
@@ -98,7 +98,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 		request.Follow = &state.FollowRequest{Cluster: f.Cluster, ClusterUID: f.ClusterUID, ClusterID: f.ClusterID, OnlyClusterID: f.OnlyClusterID, Promote: f.Promote}
 	}
 	if v := restore.Status.Volume; v != nil {
-		request.Volume, request.Size = v.DeepCopy(), v.Size
+		request.Volume, request.Size = v.DeepCopy(), state.MostRestored(*s, v.Size)
 	}
 	if request.Saved != nil {
 		request.SavedFor = request.Saved.Time.Time
