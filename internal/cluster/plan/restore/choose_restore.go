@@ -16,7 +16,7 @@ import (
 func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
 	learn(s, restores)
-	s.RestoredVolumes = volumesOf(s, restores)
+	s.RestoredVolumes = VolumesOf(s, restores)
 	for i := range restores {
 		restore := &restores[i]
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.Open() || refuses(s, restore) {
@@ -44,13 +44,15 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	}
 }
 
-// volumesOf returns the claims from which EtcdRestores of the cluster restore that have not ended, also those that wait for another one.
-func volumesOf(s *state.State, restores []v1beta2.EtcdRestore) []string {
+// VolumesOf returns the claims from which EtcdRestores restore that have not ended, also those that wait for another one, and those of other EtcdClusters.
+func VolumesOf(s *state.State, restores []v1beta2.EtcdRestore) []string {
 	var claims []string
 	for i := range restores {
-		if r := &restores[i]; r.Spec.EtcdCluster.Name == s.Name && r.Spec.Volume != nil && r.Open() && !r.Ended() && !refuses(s, r) {
-			claims = append(claims, r.Spec.Volume.ClaimName)
+		r := &restores[i]
+		if r.Spec.Volume == nil || !r.Open() || r.Ended() || r.Spec.EtcdCluster.Name == s.Name && refuses(s, r) {
+			continue
 		}
+		claims = append(claims, r.Spec.Volume.ClaimName)
 	}
 	return claims
 }
