@@ -360,6 +360,9 @@ type ClusterRestoreStatus struct {
 	// How far a standby is. It is absent for any other restore. A standby is in the step Seeding until it is promoted.
 	// +optional
 	Follow *FollowStatus `json:"follow,omitempty"`
+	// Volume from which the seed is restored. It is absent for any other restore.
+	// +optional
+	Volume *ClusterVolumeStatus `json:"volume,omitempty"`
 }
 
 // EndpointsStatus lists the URLs at which clients reach the cluster.

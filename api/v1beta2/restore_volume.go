@@ -27,4 +27,34 @@ type RestoreVolumeStatus struct {
 	// Size of the volume in bytes.
 	// +optional
 	Size int64 `json:"size,omitempty"`
+	// What the seed has read from the volume. It is absent until the seed has restored it.
+	// +optional
+	Read *VolumeRead `json:"read,omitempty"`
+}
+
+// ClusterVolumeStatus is the volume from which the seed of a cluster is restored.
+type ClusterVolumeStatus struct {
+	// Name of the PersistentVolumeClaim.
+	ClaimName string `json:"claimName"`
+	// UID of the PersistentVolumeClaim that restore-operator has accepted.
+	// +optional
+	ClaimUID types.UID `json:"claimUID,omitempty"`
+	// What the seed has read from the volume. It is absent until the seed has restored it.
+	// +optional
+	Read *VolumeRead `json:"read,omitempty"`
+}
+
+// VolumeRead is what a seed has read from the data directory of a member.
+type VolumeRead struct {
+	// Last revision of the data directory. It includes what only the write-ahead log has.
+	Revision int64 `json:"revision"`
+	// Number of entries that only the write-ahead log has and that are restored.
+	// +optional
+	LogEntries int64 `json:"logEntries,omitempty"`
+	// Number of entries at the end of the write-ahead log that are not restored, because no record says that a quorum has them.
+	// +optional
+	LeftOutEntries int64 `json:"leftOutEntries,omitempty"`
+	// First revision that the entries which are not restored would have written. It is absent if none of them writes a key.
+	// +optional
+	FirstLeftOutRevision int64 `json:"firstLeftOutRevision,omitempty"`
 }

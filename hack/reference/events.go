@@ -37,6 +37,7 @@ var meanings = map[string]string{
 	"GrowingVolume":          "The operator requests a larger volume.",
 	"HandingOutAuthority":    "The operator writes tls.crt and tls.key of the Secret with the CA, from which others sign certificates of clients.",
 	"KeepingVolume":          "The operator marks a volume so that it outlives the EtcdCluster.",
+	"LogEntriesLeftOut":      "A restore from a volume leaves out entries at the end of the write-ahead log, because no record says that a quorum has them.",
 	"MakingAuthority":        "The operator creates the CA of a cluster.",
 	"MovingLeader":           "The operator moves the leadership to another member.",
 	"NoQuorum":               "A snapshot was taken from a member without a quorum.",
@@ -68,6 +69,7 @@ var meanings = map[string]string{
 	"StoppingMember":         "The operator deletes the Pod of a member.",
 	"TimelineBegun":          "The archive begins a new history, because the cluster was restored, recovered or replaced.",
 	"VersionChangePrepared":  "The data of the members is ready for another version of etcd.",
+	"VolumeRead":             "The seed of a restore has read the data directory on a volume.",
 	"WithdrawingLearner":     "The operator takes a new member out of the client Service, because it does not vote yet.",
 	"WritingCertificates":    "The operator writes certificates into Secrets.",
 }

@@ -33,6 +33,7 @@ var decides = map[string]string{
 	"members.shows":               "when an old CA is removed",
 	"observe.observeExpansion":    "which volumes grow",
 	"observe.observeStorageClass": "whether a member is created",
+	"observe.observeSourceClaim":  "whether a seed mounts the volume that was accepted",
 	"observe.observeZones":        "in which zone a member is created",
 	"observe.observePublished":    "when a Pod that waits begins",
 	"observe.observeRequired":     "which Pod is recreated",

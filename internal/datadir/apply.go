@@ -72,6 +72,15 @@ func (s *store) changesNothing(r *pb.InternalRaftRequest) bool {
 	return false
 }
 
+// writesKeys reports whether an entry is a request that may write or delete keys.
+func writesKeys(e *raftpb.Entry) bool {
+	var r pb.InternalRaftRequest
+	if e.GetType() != raftpb.EntryNormal || len(e.Data) == 0 || ofVersion2(e.Data) || proto.Unmarshal(e.Data, &r) != nil {
+		return false
+	}
+	return r.Put != nil || r.DeleteRange != nil || r.Txn != nil || r.LeaseRevoke != nil
+}
+
 // configuration applies a change of the members.
 func (s *store) configuration(data []byte) error {
 	unreadable := func(err error) error {

@@ -76,6 +76,36 @@ func TestExactlyTheCommittedEntriesAreApplied(t *testing.T) {
 	}
 }
 
+// The writes of the last 100 ms may be missing. A user who is not told so takes the restored cluster for complete.
+func TestTheResultNamesWhatIsLeftOut(t *testing.T) {
+	empty := func(index uint64) *raftpb.Entry { return &raftpb.Entry{Index: &index, Term: new(uint64(1))} }
+	for name, c := range map[string]struct {
+		entries           []*raftpb.Entry
+		leftOut, revision int64 // revision counts from that of the snapshot
+	}{
+		"nothing":                        {nil, 0, 0},
+		"two writes":                     {[]*raftpb.Entry{put(6, 1, "b", "1"), put(7, 1, "c", "1")}, 2, 1},
+		"the empty entry of a leader":    {[]*raftpb.Entry{empty(6)}, 1, 0},
+		"a write after such an entry":    {[]*raftpb.Entry{empty(6), put(7, 1, "b", "1")}, 2, 1},
+		"a lease whose end deletes keys": {[]*raftpb.Entry{entry(6, 1, &pb.InternalRaftRequest{LeaseRevoke: &pb.LeaseRevokeRequest{ID: 1}})}, 1, 1},
+		"a lease":                        {[]*raftpb.Entry{entry(6, 1, &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{ID: 1, TTL: 60}})}, 1, 0},
+		"a change of the members":        {[]*raftpb.Entry{change(6, raftpb.ConfChangeAddNode, 0xf)}, 1, 0},
+	} {
+		m := newMember(t, 3, false)
+		m.save(5, append([]*raftpb.Entry{put(5, 1, "a", "1")}, c.entries...)...)
+		result, _, err := m.killed().snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.revision > 0 {
+			c.revision += result.Revision
+		}
+		if result.LeftOut != c.leftOut || result.FirstLeftOut != c.revision {
+			t.Errorf("%s: %+v, want %d entries from revision %d on", name, result, c.leftOut, c.revision)
+		}
+	}
+}
+
 // etcd begins a new file after 64 MB. Without the files after the first one, the newest writes would be missing.
 func TestALogOfSeveralFilesIsReadToItsEnd(t *testing.T) {
 	defer func(size int64) { wal.SegmentSizeBytes = size }(wal.SegmentSizeBytes)

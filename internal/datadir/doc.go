@@ -24,4 +24,6 @@ type Result struct {
 	// Entries is how many entries were applied that only the log had, and LeftOut how many at its end of which no record says that they are committed.
 	Entries int64 `json:"entries"`
 	LeftOut int64 `json:"leftOut,omitempty"`
+	// FirstLeftOut is the first revision that those entries would have written; 0 if none of them writes a key.
+	FirstLeftOut int64 `json:"firstLeftOut,omitempty"`
 }

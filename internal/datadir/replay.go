@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/raft/v3/raftpb"
@@ -56,6 +57,9 @@ func Apply(ctx context.Context, o Order) (result Result, err error) {
 		err = s.usable(l.member.GetNodeID())
 	}
 	result.LeftOut = int64(len(l.held))
+	if slices.ContainsFunc(l.held, writesKeys) {
+		result.FirstLeftOut = s.revision() + 1
+	}
 	result.Revision, result.MemberID, result.ClusterID = s.revision(), l.member.GetNodeID(), l.member.GetClusterID()
 	if err = errors.Join(err, s.close()); err != nil {
 		return result, err

@@ -113,6 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.forgetOthers(request.NamespacedName, "")
+		r.users.set(request.NamespacedName, "")
 		r.metrics.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}

@@ -77,6 +77,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	b := &bench{T: t, clock: clocktesting.NewFakeClock(now), events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(restore)}}
 	b.client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(hooks).
 		WithStatusSubresource(&v1beta2.EtcdRestore{}, &v1beta2.EtcdCluster{}).
+		WithIndex(&corev1.Pod{}, metav1.ObjectNameField, func(pod client.Object) []string { return []string{pod.GetName()} }).
 		WithObjects(append(objects, restore)...).Build()
 	b.registry = prometheus.NewRegistry()
 	counted, err := newMetrics(b.registry)

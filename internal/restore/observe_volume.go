@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,7 @@ const podPage = 20
 func (r *Reconciler) volume(ctx context.Context, s *state.State) (*state.Volume, error) {
 	asked := s.Restore.Spec.Volume
 	if asked == nil || s.Proven() || s.Finished() {
+		r.users.set(client.ObjectKeyFromObject(&s.Restore), "")
 		return nil, nil //nolint:nilnil // there is no volume to look for
 	}
 	var claim corev1.PersistentVolumeClaim
@@ -38,7 +40,10 @@ func (r *Reconciler) volume(ctx context.Context, s *state.State) (*state.Volume,
 	if v.MemberOf, err = r.memberOf(ctx, &claim); err != nil {
 		return nil, err
 	}
-	v.UsedBy, err = r.userOf(ctx, &claim)
+	if v.MemberOf != "" || v.Deleting || v.Lost {
+		return v, nil // the restore waits for that first
+	}
+	v.UsedBy, err = r.userOf(ctx, client.ObjectKeyFromObject(&s.Restore), &claim)
 	return v, err
 }
 
@@ -61,11 +66,28 @@ func (r *Reconciler) memberOf(ctx context.Context, claim *corev1.PersistentVolum
 	return "", nil
 }
 
-// userOf returns the name of a Pod that uses a claim and has not ended; empty for none.
-func (r *Reconciler) userOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (string, error) {
+// userOf returns the name of a Pod that uses a claim and has not ended; empty for none. While a restore waits for a Pod, only that Pod is read: a
+// namespace may have thousands, and a restore may wait for weeks.
+func (r *Reconciler) userOf(ctx context.Context, restore types.NamespacedName, claim *corev1.PersistentVolumeClaim) (string, error) {
+	if known := r.users.of(restore); known != "" {
+		user, err := r.findUser(ctx, claim, client.MatchingFields{metav1.ObjectNameField: known})
+		if user != "" || err != nil {
+			return user, err
+		}
+	}
+	user, err := r.findUser(ctx, claim)
+	if err == nil {
+		r.users.set(restore, user)
+	}
+	return user, err
+}
+
+// findUser returns the first of the selected Pods that uses a claim.
+func (r *Reconciler) findUser(ctx context.Context, claim *corev1.PersistentVolumeClaim, selected ...client.ListOption) (string, error) {
 	for next := ""; ; {
 		var pods corev1.PodList
-		if err := r.direct.List(ctx, &pods, client.InNamespace(claim.Namespace), client.Limit(podPage), client.Continue(next), client.UnsafeDisableDeepCopy); err != nil {
+		options := append([]client.ListOption{client.InNamespace(claim.Namespace), client.Limit(podPage), client.Continue(next), client.UnsafeDisableDeepCopy}, selected...)
+		if err := r.direct.List(ctx, &pods, options...); err != nil {
 			return "", fmt.Errorf("list the Pods that may use PersistentVolumeClaim %s: %w", claim.Name, err)
 		}
 		for _, pod := range pods.Items {
@@ -77,6 +99,32 @@ func (r *Reconciler) userOf(ctx context.Context, claim *corev1.PersistentVolumeC
 			return "", nil
 		}
 	}
+}
+
+// claimUsers are the Pods that used the claims of EtcdRestores when all Pods were read last, by EtcdRestore. The zero value is ready for use.
+type claimUsers struct {
+	mu   sync.Mutex
+	pods map[types.NamespacedName]string
+}
+
+func (u *claimUsers) of(restore types.NamespacedName) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.pods[restore]
+}
+
+// set remembers a Pod. An empty name forgets it.
+func (u *claimUsers) set(restore types.NamespacedName, pod string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if pod == "" {
+		delete(u.pods, restore)
+		return
+	}
+	if u.pods == nil {
+		u.pods = map[types.NamespacedName]string{}
+	}
+	u.pods[restore] = pod
 }
 
 // uses reports whether a Pod that has not ended mounts a claim.

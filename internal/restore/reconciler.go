@@ -86,6 +86,7 @@ type Reconciler struct {
 	any     bool // Options.AnyMember
 	// direct reads past the cache, which has no Pods and no volumes.
 	direct client.Reader
+	users  claimUsers
 }
 
 // newReconciler returns one whose workers do not run yet.

@@ -1,6 +1,10 @@
 package restore
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,22 +87,13 @@ func TestAVolumeIsReadyIfNoPodUsesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, interceptor.Funcs{}, c.objects...)
-			restore := &v1beta2.EtcdRestore{}
-			if err := b.client.Get(t.Context(), b.request.NamespacedName, restore); err != nil {
-				t.Fatal(err)
-			}
 			claim := "kept"
 			if len(c.objects) > 0 {
 				claim = c.objects[0].GetName()
 			}
-			restore.Spec.BackupStorageType, restore.Spec.Storage, restore.Spec.Volume = "", v1beta2.Storage{}, &v1beta2.RestoreVolume{ClaimName: claim}
-			if err := b.client.Update(t.Context(), restore); err != nil {
-				t.Fatal(err)
-			}
+			b.restoresFrom(claim)
 			b.pass()
-			if err := b.client.Get(t.Context(), b.request.NamespacedName, restore); err != nil {
-				t.Fatal(err)
-			}
+			restore := b.restore()
 			ready := meta.FindStatusCondition(restore.Status.Conditions, v1beta2.ConditionReady)
 			if ready == nil || ready.Reason != c.want || (restore.Status.Volume != nil) != (c.want == v1beta2.ReasonVerified) {
 				t.Fatalf("%+v, volume %+v", ready, restore.Status.Volume)
@@ -111,4 +106,80 @@ func TestAVolumeIsReadyIfNoPodUsesIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// restoresFrom has the EtcdRestore name a claim.
+func (b *bench) restoresFrom(claim string) {
+	b.Helper()
+	restore := b.restore()
+	restore.Spec.BackupStorageType, restore.Spec.Storage, restore.Spec.Volume = "", v1beta2.Storage{}, &v1beta2.RestoreVolume{ClaimName: claim}
+	if err := b.client.Update(b.Context(), restore); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// A restore waited for a Pod that nobody stopped, and read all Pods of the namespace every 15 seconds for weeks. The API server had less time for others.
+func TestARestoreThatWaitsForAPodReadsOnlyThatPod(t *testing.T) {
+	const others = 50
+	read := 0
+	counted := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		err := c.List(ctx, list, options...)
+		if pods, is := list.(*corev1.PodList); is {
+			read += len(pods.Items)
+		}
+		return err
+	}}
+	user, next := podWith(corev1.PodRunning, ofClaim("kept")), podWith(corev1.PodRunning, ofClaim("kept"))
+	next.Name = "etcd-1"
+	objects := []client.Object{theClaim(nil), user}
+	for i := range others {
+		other := podWith(corev1.PodRunning, ofClaim("other"))
+		other.Name = fmt.Sprintf("web-%d", i)
+		objects = append(objects, other)
+	}
+	b := newBench(t, nil, counted, objects...)
+	b.restoresFrom("kept")
+	waitsFor := func(pod string, most int) {
+		t.Helper()
+		read = 0
+		b.pass()
+		restore := b.restore()
+		ready := meta.FindStatusCondition(restore.Status.Conditions, v1beta2.ConditionReady)
+		if ready.Reason != v1beta2.ReasonClaimInUse || !strings.Contains(ready.Message, "Pod "+pod+" uses") || read > most {
+			t.Errorf("%d Pods were read, at most %d are needed: %+v", read, most, ready)
+		}
+	}
+	waitsFor("etcd-0", others+1)
+	for range 5 {
+		waitsFor("etcd-0", 1)
+	}
+	if err := errors.Join(b.client.Delete(t.Context(), user), b.client.Create(t.Context(), next)); err != nil {
+		t.Fatal(err)
+	}
+	waitsFor("etcd-1", others+1) // another Pod may use the claim, so all are read once
+	waitsFor("etcd-1", 1)
+	if err := b.client.Delete(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	b.pass()
+	if restore := b.restore(); restore.Status.Volume == nil {
+		t.Errorf("the volume is not accepted: %+v", restore.Status)
+	}
+	b.pass()
+	if len(b.r.users.pods) > 0 {
+		t.Errorf("the operator remembers %v", b.r.users.pods)
+	}
+}
+
+// A volume of a member is refused, however many Pods there are.
+func TestNoPodsAreReadForAVolumeThatIsRefused(t *testing.T) {
+	lists := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, is := list.(*corev1.PodList); is {
+			t.Error("the Pods are read")
+		}
+		return c.List(ctx, list, options...)
+	}}
+	b := newBench(t, nil, lists, theClaim(controlledBy("uid-other")), theOther())
+	b.restoresFrom("kept")
+	b.pass()
 }

@@ -126,7 +126,7 @@ func (r Request) validateSnapshot(require func(bool, string)) {
 	require(r.Volume == Volume{}, "--volume is missing")
 }
 
-// validateVolume compares what was written with what a restore from a volume needs. Size is that of the volume.
+// validateVolume compares what was written with what a restore from a volume needs. Size is the most that the seed can restore.
 func (r Request) validateVolume(require func(bool, string)) {
 	require(r.Volume.Path == "" || filepath.IsLocal(r.Volume.Path), "--volume-path must be a folder inside the volume")
 	require(r.Volume.EtcdVersion != "", "--etcd-version is missing")

@@ -42,6 +42,11 @@ type Following struct {
 	Message string `json:"message,omitempty"`
 }
 
+// VolumeRead is what a seed has read from a volume. It is the termination message of the init container as JSON.
+type VolumeRead struct {
+	Volume *v1beta2.VolumeRead `json:"volume,omitempty"`
+}
+
 // Promoted is what a standby has at its promotion. It is the termination message of the init container as JSON.
 type Promoted struct {
 	// Planned: the source had stopped before, so that nothing is lost and the revisions are the same.

@@ -2,6 +2,7 @@ package seeder
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/datadir"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -24,43 +26,66 @@ import (
 // fromVolume restores the data directory on a volume: it makes a snapshot of it, which it verifies like any other one.
 func fromVolume(ctx context.Context, s *Seeder, r seed.Request, staging string) error {
 	file := filepath.Join(staging, "snapshot.db")
-	if err := copyVolume(ctx, s, r, staging, file); err != nil {
+	result, err := copyVolume(ctx, s, r, staging, file)
+	if err != nil {
 		return fmt.Errorf("volume of PersistentVolumeClaim %s: %w", r.Volume.Claim, err)
 	}
+	if err := writeRead(filepath.Dir(r.DataDir), result); err != nil {
+		return fmt.Errorf("record what was read: %w: %w", source.ErrDisk, err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("read the size of what was made of the data directory: %w: %w", source.ErrDisk, err)
+	}
+	r.Size, r.PlainSize = info.Size(), 0 // the volume may be much larger, and the progress is a share of this
 	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
 }
 
+// writeRead records what was read before the data directory is complete, because a process that is killed after that reads the volume no more.
+func writeRead(volume string, result datadir.Result) error {
+	content, err := json.Marshal(seed.VolumeRead{Volume: &v1beta2.VolumeRead{
+		Revision: result.Revision, LogEntries: result.Entries, LeftOutEntries: result.LeftOut, FirstLeftOutRevision: result.FirstLeftOut,
+	}})
+	if err != nil {
+		return err
+	}
+	return writeSynced(filepath.Join(volume, readName), content)
+}
+
+// VolumeRead returns what was read from a volume, as one line of JSON. It is empty if the data directory was not restored from one.
+func VolumeRead(dataDir string) string { return recorded(dataDir, readName) }
+
 // copyVolume writes a verified snapshot of the data directory to a file. While it reads the volume, no etcd starts on it.
-func copyVolume(ctx context.Context, s *Seeder, r seed.Request, staging, file string) (err error) {
+func copyVolume(ctx context.Context, s *Seeder, r seed.Request, staging, file string) (result datadir.Result, err error) {
 	started := time.Now()
 	directory, err := datadir.Open(s.VolumeDir, r.Volume.Path)
 	if err != nil {
-		return readable(err)
+		return result, readable(err)
 	}
 	defer func() { err = errors.Join(err, directory.Close()) }()
 	if err := enoughSpace(staging, directory.Size()); err != nil {
-		return err
+		return result, err
 	}
-	result, err := directory.Snapshot(ctx, "", file, memoryOfLog())
+	result, err = directory.Snapshot(ctx, "", file, memoryOfLog())
 	switch {
 	case errors.Is(err, dbfile.ErrMemory):
-		return fmt.Errorf("%w: %w. Raise the memory limit in spec.pod.resources of the EtcdCluster", datadir.ErrRefused, err)
+		return result, fmt.Errorf("%w: %w. Raise the memory limit in spec.pod.resources of the EtcdCluster", datadir.ErrRefused, err)
 	case err != nil && !errors.Is(err, datadir.ErrRefused) && !source.Final(err):
-		return fmt.Errorf("%w: %w", source.ErrDisk, readable(err))
+		return result, fmt.Errorf("%w: %w", source.ErrDisk, readable(err))
 	case err != nil:
-		return err
+		return result, err
 	}
 	info, err := dbcheck.Inspect(ctx, "", file)
 	if err != nil {
-		return fmt.Errorf("check what was made of the data directory: %w", err)
+		return result, fmt.Errorf("check what was made of the data directory: %w", err)
 	}
 	format := snapshot.Manifest{StorageVersion: info.StorageVersion, EtcdVersion: info.ClusterVersion}.Format()
 	if err := errors.Join(snapshot.Compatible(format, r.Volume.EtcdVersion), snapshot.Compatible(info.ClusterVersion, r.Volume.EtcdVersion)); err != nil {
-		return fmt.Errorf("%w: %w. Raise spec.version of the EtcdCluster", datadir.ErrRefused, err)
+		return result, fmt.Errorf("%w: %w. Raise spec.version of the EtcdCluster", datadir.ErrRefused, err)
 	}
-	s.Log.Info("read the data directory", "claim", r.Volume.Claim, "path", directory.Path(), "revision", result.Revision, "databaseRevision", result.Base, "entriesOfTheLog", result.Entries,
+	s.Log.Info("read the data directory", "claim", r.Volume.Claim, "path", directory.Path(), "revision", result.Revision, "databaseRevision", result.Base, "entriesOfTheLog", result.Entries, "entriesLeftOut", result.LeftOut,
 		"member", fmt.Sprintf("%x", result.MemberID), "keys", info.Keys, "took", time.Since(started).String())
-	return nil
+	return result, nil
 }
 
 // readable adds to an error of permissions what permits to read the volume. The kubelet does not change the owners of its files.

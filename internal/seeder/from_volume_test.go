@@ -43,7 +43,7 @@ func TestTheDataDirectoryOnAVolumeIsRestored(t *testing.T) {
 		if err := f.run(t); err != nil {
 			t.Fatalf("path %q: %v\n%s", path, err, f.log)
 		}
-		f.wantVolume(t, "data")
+		f.wantVolume(t, ".etcd-read", "data")
 		if _, err := dbfile.HashKV(t.Context(), f.request.DataDir, 21, 0); err != nil {
 			t.Errorf("path %q: writes are missing: %v", path, err)
 		}
@@ -52,6 +52,9 @@ func TestTheDataDirectoryOnAVolumeIsRestored(t *testing.T) {
 		}
 		if err := f.run(t); err != nil { // after it was killed
 			t.Error(err)
+		}
+		if got, want := VolumeRead(f.request.DataDir), `{"volume":{"revision":21}}`; got != want {
+			t.Errorf("path %q: the seed reports %s, want %s", path, got, want)
 		}
 	}
 }

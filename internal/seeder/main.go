@@ -1,6 +1,7 @@
 package seeder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,8 +44,8 @@ func run(ctx context.Context, args []string, address string, log logr.Logger) er
 	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, PodDir: seed.PodDir, VolumeDir: seed.VolumeDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
 	defer seeder.serve(address)()
 	err = seeder.Seed(ctx, request)
-	if promoted := Promoted(request.DataDir); err == nil && promoted != "" {
-		writeLine(promoted, seed.TerminationLog)
+	if result := cmp.Or(Promoted(request.DataDir), VolumeRead(request.DataDir)); err == nil && result != "" {
+		writeLine(result, seed.TerminationLog)
 	}
 	return err
 }

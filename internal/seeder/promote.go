@@ -88,7 +88,12 @@ func writePromoted(volume string, p seed.Promoted) error {
 
 // Promoted returns what a standby had at its promotion, as one line of JSON. It is empty if the volume has no promoted standby.
 func Promoted(dataDir string) string {
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), promotedName))
+	return recorded(dataDir, promotedName)
+}
+
+// recorded returns what a file beside the data directory has; empty if there is none.
+func recorded(dataDir, name string) string {
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), name))
 	if err != nil {
 		return ""
 	}

@@ -71,6 +71,7 @@ const (
 	standbyName  = ".etcd-standby"  // the directory of the follower
 	claimedName  = ".etcd-claimed"  // the decision that this standby becomes the cluster
 	promotedName = ".etcd-promoted" // what was promoted. It is kept, because the process may be killed before its result is reported
+	readName     = ".etcd-read"     // what was read from a volume, kept for the same reason
 )
 
 // The names in the directory of the follower that are not its own: the snapshot file of a promotion, and where a base is fetched.

@@ -130,6 +130,9 @@ func TestANewClusterStartsWithTheDataOfAVolume(t *testing.T) {
 	if r.Status.Volume == nil || r.Status.Volume.ClaimUID != b.claim.UID || r.Status.RestoredRevision <= v1beta2.DefaultRevisionBump {
 		t.Errorf("%+v", r.Status)
 	}
+	if v := r.Status.Volume; v != nil && (v.Read == nil || v.Read.Revision != 31 || v.Read.LogEntries < 30 || v.Read.LeftOutEntries != 0) {
+		t.Errorf("the seed has read %+v", v.Read)
+	}
 	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(b.claim), b.claim); err != nil || !b.claim.DeletionTimestamp.IsZero() {
 		t.Errorf("the volume was deleted: %v", err)
 	}
@@ -157,4 +160,44 @@ func TestARunningClusterIsUnchangedByAVolumeThatIsRefused(t *testing.T) {
 			t.Errorf("%s: the cluster has the ID %s, and had %s", name, b.cluster.Status.ClusterID, before)
 		}
 	}
+}
+
+// A user deletes the claim and creates another one with its name while the restore waits for its cluster. The cluster must not get data that was never asked for.
+func TestAClaimThatWasCreatedAgainIsNotRestored(t *testing.T) {
+	b := newVolumeBench(t, "3.6")
+	r := b.ofVolume("from-volume", "")
+	kubetest.Create(t, r)
+	b.await(r, v1beta2.ReasonWaitingForCluster)
+	if r.Status.Volume == nil || r.Status.Volume.ClaimUID != b.claim.UID {
+		t.Fatalf("the restore has accepted %+v", r.Status.Volume)
+	}
+	b.createClaimAgain()
+	kubetest.Create(t, b.cluster)
+	operateOne(b, b.cluster)
+	kubetest.AwaitCondition(t, r, restoreConditions, v1beta2.ConditionFailed, metav1.ConditionTrue, v1beta2.ReasonSeedFailed)
+	if failed := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionFailed); !strings.Contains(failed.Message, "is another one (UID "+string(b.claim.UID)+")") {
+		t.Errorf("%s", failed.Message)
+	}
+}
+
+// createClaimAgain deletes the claim, and creates another one with the same name and the same data.
+func (b *volumeBench) createClaimAgain() {
+	b.Helper()
+	another := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: b.claim.Name}, Spec: *b.claim.Spec.DeepCopy()}
+	from := b.pods.ClaimDir(b.claim)
+	old := b.claim.DeepCopy()
+	old.Finalizers = nil
+	if err := errors.Join(kubetest.Client(b).Patch(b.Context(), old, client.MergeFrom(b.claim)), client.IgnoreNotFound(kubetest.Client(b).Delete(b.Context(), old))); err != nil {
+		b.Fatal(err)
+	}
+	kubetest.Create(b, another)
+	if another.UID == b.claim.UID {
+		b.Fatal("the claim is the same")
+	}
+	if to := b.pods.ClaimDir(another); to != from {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.claim = another
 }

@@ -35,7 +35,10 @@ func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step steps.St
 		}
 		return c.confirmReadiness(ctx, v, step)
 	case steps.DeleteVolume:
-		return c.Times.ConfirmOver(ctx, v, step.Name)
+		if err := c.Times.ConfirmOver(ctx, v, step.Name); err != nil {
+			return err
+		}
+		return c.confirmNotRestored(ctx, v, step.Name)
 	case steps.CreateMember:
 		if step.Waits {
 			return c.confirmUnused(ctx, v, step.Name)

@@ -3,15 +3,18 @@ package confirm
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -92,6 +95,26 @@ func (c *Confirmer) ConfirmCancelled(ctx context.Context, v *view.View) error {
 	}
 	if live.Verified() || !v.RestoreUnverified {
 		return fmt.Errorf("EtcdRestore %s is neither deleted nor ended: %w", v.Restore.Name, view.ErrBehind)
+	}
+	return nil
+}
+
+// confirmNotRestored fails if an EtcdRestore names a volume that was set aside and is to be deleted. The cache may not show it yet, and the volume may be the
+// last copy of what a person wants back.
+func (c *Confirmer) confirmNotRestored(ctx context.Context, v *view.View, name string) error {
+	if _, aside := volumes.KeptUntil(v.State, name); !aside {
+		return nil
+	}
+	named := false
+	err := kubecache.EachPage(ctx, c.APIReader, c.Gate, v.Namespace, &v1beta2.EtcdRestoreList{}, func(page *v1beta2.EtcdRestoreList) bool {
+		named = named || slices.Contains(restore.VolumesOf(&v.State, page.Items), name)
+		return !named
+	})
+	if err != nil {
+		return fmt.Errorf("list the EtcdRestores that may name PersistentVolumeClaim %s: %w", name, err)
+	}
+	if named {
+		return fmt.Errorf("an EtcdRestore names PersistentVolumeClaim %s: %w", name, view.ErrBehind)
 	}
 	return nil
 }

@@ -53,13 +53,17 @@ func keysOfBudget(object client.Object) []string {
 	return append(keys, ForeignBudgets)
 }
 
-// keysOfRestore is the name of the EtcdCluster that is to be restored.
+// keysOfRestore are the name of the EtcdCluster that is to be restored, and the claim that the EtcdRestore names.
 func keysOfRestore(object client.Object) []string {
 	restore, ok := object.(*v1beta2.EtcdRestore)
 	if !ok {
 		return nil
 	}
-	return []string{KeyOfName(restore.Spec.EtcdCluster.Name)}
+	keys := []string{KeyOfName(restore.Spec.EtcdCluster.Name)}
+	if v := restore.Spec.Volume; v != nil {
+		keys = append(keys, KeyOfSource(v.ClaimName))
+	}
+	return keys
 }
 
 // KeysOf an object are found on it: the UID of its controller, the UID that a kept volume is marked with, the name of a
@@ -91,6 +95,9 @@ func KeyOfUID(uid types.UID) string { return "uid/" + string(uid) }
 
 // KeyOfReplaced is the key of the volumes that were set aside for an EtcdCluster.
 func KeyOfReplaced(name string) string { return "replaced/" + name }
+
+// KeyOfSource is the key of the EtcdRestores that restore from a claim.
+func KeyOfSource(claim string) string { return "source/" + claim }
 
 // KeyOfName is the key of the objects whose label names an EtcdCluster.
 func KeyOfName(name string) string { return "name/" + name }

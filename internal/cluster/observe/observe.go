@@ -38,6 +38,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, no
 		o.observeZones,
 		o.ObserveSetAside,
 		o.observeRestores,
+		o.observeSourceClaim,
 		o.observeStorageClass,
 		o.Secrets.Judge,
 		o.observeAuth,

@@ -11,7 +11,11 @@ import (
 )
 
 func (o *Observer) observeRestores(ctx context.Context, v *view.View) error {
-	found, err := o.ListIndexed(ctx, v, &v1beta2.EtcdRestoreList{}, kubecache.KeyOfName(v.Name))
+	keys := []string{kubecache.KeyOfName(v.Name)}
+	for _, volume := range v.SetAside { // an EtcdRestore into another EtcdCluster may need it
+		keys = append(keys, kubecache.KeyOfSource(volume.Name))
+	}
+	found, err := o.ListIndexed(ctx, v, &v1beta2.EtcdRestoreList{}, keys...)
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,21 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // restoreOf returns a verified EtcdRestore of cluster example with an age.
@@ -114,5 +119,50 @@ func TestAVolumeIsTakenUpWithoutASnapshot(t *testing.T) {
 	})})
 	if s.Request == nil || s.Request.Volume == nil || *s.Request.Volume != volume || s.Request.Size != volume.Size {
 		t.Errorf("%+v", s.Request)
+	}
+}
+
+// A claim of 100 GiB has a database of a few MiB. A seed that hangs was waited for for 29 hours, because that is how long so many bytes take.
+func TestTheLimitsOfASeedFollowTheSmallerOfTheClaimAndTheVolumeOfAMember(t *testing.T) {
+	const gib = plantest.Gi
+	small := plantest.VolumesOf("4Gi")
+	memory := func(limit string) plantest.Change {
+		return func(s *state.State) {
+			s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+			if limit != "" {
+				s.Spec.Pod.EmptyDir.SizeLimit = ptr.To(resource.MustParse(limit))
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		spec        plantest.Change
+		claim, want int64
+	}{
+		"a claim larger than the volume of a member":  {small, 100 * gib, 4 * gib},
+		"a claim smaller than the volume of a member": {small, 3 * gib, 3 * gib},
+		"a claim whose size is not known":             {small, 0, 4 * gib},
+		"members in memory":                           {memory("3Gi"), 100 * gib, 3 * gib},
+		"members in their Pods without a limit":       {memory(""), 100 * gib, 8 * gib},
+	} {
+		s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), c.spec)
+		restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Hour, func(r *v1beta2.EtcdRestore) {
+			r.UID, r.Status.Source, r.Status.Snapshot = "uid-back", nil, nil
+			r.Status.Volume = &v1beta2.RestoreVolumeStatus{RestoreVolume: v1beta2.RestoreVolume{ClaimName: "kept"}, Size: c.claim}
+		})})
+		if s.Request == nil || s.Request.Size != c.want {
+			t.Fatalf("%s: %+v, want %d bytes", name, s.Request, c.want)
+		}
+		hours := time.Hour + time.Duration(c.want>>20)*time.Second // at 1 MiB a second
+		for _, late := range []bool{false, true} {
+			since := noon.Add(-hours + time.Minute)
+			if late {
+				since = noon.Add(-hours - time.Minute)
+			}
+			s.Members = slices.DeleteFunc(s.Members, func(m state.Member) bool { return m.Incarnation == 2 })
+			aSeed(onVolume, pod(state.PodStarting), func(m *state.Member) { m.Seed, m.UnreadySince = &state.Seed{}, since })(&s)
+			if _, fails := restore.Restore(s).(steps.FailRestore); fails != late {
+				t.Errorf("%s, since %s: %+v", name, since, restore.Restore(s))
+			}
+		}
 	}
 }

@@ -58,8 +58,14 @@ func TestAVolumeThatAnEtcdRestoreNamesIsKept(t *testing.T) {
 		restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Minute, append([]func(*v1beta2.EtcdRestore){waits}, changes...)...)})
 		return s
 	}
-	if step, deletes := Plan(named()).(steps.DeleteVolume); deletes {
-		t.Errorf("%+v", step)
+	other := func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "other" }
+	for name, s := range map[string]state.State{"of this EtcdCluster": named(), "of another EtcdCluster": named(other)} {
+		if step, deletes := Plan(s).(steps.DeleteVolume); deletes {
+			t.Errorf("an EtcdRestore %s names it: %+v", name, step)
+		}
+	}
+	if step, deletes := Plan(named(other, withCondition(v1beta2.ConditionFailed))).(steps.DeleteVolume); !deletes || step.Name != old {
+		t.Errorf("after the restore of another EtcdCluster has ended: %+v", step)
 	}
 	for _, ended := range []string{v1beta2.ConditionFailed, v1beta2.ConditionComplete} {
 		if step, deletes := Plan(named(withCondition(ended))).(steps.DeleteVolume); !deletes || step.Name != old {

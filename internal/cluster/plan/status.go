@@ -52,6 +52,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 		recovery.ForgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
 		setFollow(status.Restore, s, step)
+		setVolumeRead(status.Restore, s)
 		setUnsaved(status.Restore, s)
 		setSafetyPolicy(status.Restore, s)
 	}

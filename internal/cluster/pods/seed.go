@@ -47,7 +47,7 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
 			s.DoneAt = done.FinishedAt.Time
 			s.Failures = 0 // a standby may have been restarted often while it followed
-			s.Promoted = promotedOf(done.Message)
+			s.Promoted, s.Read = promotedOf(done.Message), readOf(done.Message)
 		}
 		return s
 	}
@@ -65,6 +65,15 @@ func promotedOf(message string) *v1beta2.PromotedStatus {
 		promoted.Time = ptr.To(metav1.NewTime(said.Time).Rfc3339Copy())
 	}
 	return promoted
+}
+
+// readOf reads the termination message of a seed that was restored from a volume. It is nil for any other seed.
+func readOf(message string) *v1beta2.VolumeRead {
+	said := seed.VolumeRead{}
+	if err := json.Unmarshal([]byte(message), &said); err != nil {
+		return nil
+	}
+	return said.Volume
 }
 
 // addPodDir lets a standby read the annotation that promotes it.

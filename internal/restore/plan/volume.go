@@ -25,7 +25,10 @@ func volumeIsNotReady(s state.State) steps.Step {
 	if found != nil {
 		accept.Volume.ClaimUID, accept.Volume.Size = found.UID, found.Size
 	}
-	if s.Progress() != nil {
+	if progress := s.Progress(); progress != nil {
+		if began := progress.Volume; began != nil && began.ClaimUID != accept.Volume.ClaimUID { // another claim may have its name now
+			accept.Volume.ClaimUID, accept.Volume.Size = began.ClaimUID, 0
+		}
 		return accept // the cluster has begun, so the status was lost. The seed is the Pod that uses the claim, and the user may have deleted it since
 	}
 	claim := "PersistentVolumeClaim " + asked.ClaimName

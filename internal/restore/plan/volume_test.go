@@ -68,6 +68,10 @@ func TestARestoreThatHasBegunIsAcceptedAgainIfItsStatusWasLost(t *testing.T) {
 			}
 		}
 	}
+	another := given(ofVolume(&state.Volume{UID: "uid-another", Size: 1 << 30}), withProgress(v1beta2.RestoreSeeding), withRead(v1beta2.VolumeRead{}))
+	if accept, is := next(another).(steps.Accept); !is || accept.Volume.ClaimUID != theVolume.ClaimUID || accept.Volume.Size != 0 {
+		t.Errorf("another claim counts as the accepted one: %+v", next(another))
+	}
 	if step := next(given(ofVolume(nil), withProgress(v1beta2.RestoreFailed))); step == nil {
 		t.Error("no step")
 	}
@@ -101,5 +105,60 @@ func TestTheStatusHasTheVolumeAndNoSnapshot(t *testing.T) {
 func TestNoSafetySnapshotIsTakenBesideAVolume(t *testing.T) {
 	if policy := given(withReadyVolume).Restore.Spec.SafetySnapshotPolicy(); policy != v1beta2.SafetySnapshotSkip {
 		t.Errorf("the policy is %s", policy)
+	}
+}
+
+// withRead has the seed report what it has read.
+func withRead(read v1beta2.VolumeRead) func(*state.State) {
+	return func(s *state.State) {
+		s.Cluster.Status.Restore.Volume = &v1beta2.ClusterVolumeStatus{ClaimName: theVolume.ClaimName, ClaimUID: theVolume.ClaimUID, Read: &read}
+	}
+}
+
+// The last entries of a write-ahead log may have been acknowledged to a client. A user who is not told that they are left out takes the restore for complete.
+func TestARestoreSaysWhatOfTheLogIsLeftOut(t *testing.T) {
+	leftOut := v1beta2.VolumeRead{Revision: 42, LogEntries: 7, LeftOutEntries: 2, FirstLeftOutRevision: 43}
+	for name, c := range map[string]struct {
+		read  v1beta2.VolumeRead
+		event string
+		says  []string
+	}{
+		"nothing":           {v1beta2.VolumeRead{Revision: 42, LogEntries: 7}, "VolumeRead", []string{"up to revision 42. 7 entries"}},
+		"writes":            {leftOut, "LogEntriesLeftOut", []string{"up to revision 42. 7 entries", "2 entries at the end of the write-ahead log are not restored", "revision 43"}},
+		"entries of leases": {v1beta2.VolumeRead{Revision: 42, LeftOutEntries: 1}, "LogEntriesLeftOut", []string{"1 entries", "None of them writes a key."}},
+	} {
+		for _, at := range []v1beta2.RestoreStep{v1beta2.RestoreSeeding, v1beta2.RestoreGrowing, v1beta2.RestoreComplete} {
+			s := given(withReadyVolume, withProgress(at), withRead(c.read))
+			step := next(s)
+			found := 0
+			for _, event := range step.Describe(s).Events {
+				if event.Reason != c.event {
+					continue
+				}
+				found++
+				for _, says := range c.says {
+					if !strings.Contains(event.Note, says) {
+						t.Errorf("%s, %s: %q lacks %q", name, at, event.Note, says)
+					}
+				}
+			}
+			if found != 1 {
+				t.Errorf("%s, %s: %d events in %+v", name, at, found, step.Describe(s).Events)
+			}
+			s.Restore.Status = status.New(s, step, nil)
+			if got := s.Restore.Status.Volume.Read; got == nil || *got != c.read {
+				t.Errorf("%s, %s: the status has %+v", name, at, got)
+			}
+			for _, event := range next(s).Describe(s).Events {
+				if event.Reason == c.event {
+					t.Errorf("%s, %s: the event is repeated", name, at)
+				}
+			}
+		}
+	}
+	s := given(withReadyVolume, withProgress(v1beta2.RestoreComplete), withRead(leftOut))
+	complete := meta.FindStatusCondition(status.New(s, next(s), nil).Conditions, v1beta2.ConditionComplete)
+	if !strings.Contains(complete.Message, "2 entries at the end of the write-ahead log are not restored") {
+		t.Errorf("the condition says %q", complete.Message)
 	}
 }

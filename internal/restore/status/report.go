@@ -154,4 +154,7 @@ func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	if c.Follow != nil && r.status.Follow != nil {
 		r.status.Follow.FollowStatus = *c.Follow.DeepCopy()
 	}
+	if c.Volume != nil && r.status.Volume != nil {
+		r.status.Volume.Read = c.Volume.Read.DeepCopy()
+	}
 }

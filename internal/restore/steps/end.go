@@ -44,15 +44,28 @@ func (f Follow) Describe(s state.State) planning.Description {
 	if state.Following(f.Cluster) {
 		reason = v1beta2.ReasonFollowing
 	}
-	return announced(s, corev1.EventTypeNormal, planning.Description{Reason: reason, Message: message})
+	return withRead(s, f.Cluster, announced(s, corev1.EventTypeNormal, planning.Description{Reason: reason, Message: message}))
 }
 
 func (c Complete) Describe(s state.State) planning.Description {
-	return announced(s, corev1.EventTypeNormal, planning.Description{
+	return withRead(s, c.Cluster, announced(s, corev1.EventTypeNormal, planning.Description{
 		Reason: v1beta2.ReasonComplete,
 		Message: fmt.Sprintf("EtcdCluster %s is restored and has all of its members. Its etcd cluster has the ID %s and revision %d.",
-			s.Restore.Spec.EtcdCluster.Name, c.Cluster.ClusterID, c.Cluster.Revision) + state.PromotedSentence(c.Cluster),
-	})
+			s.Restore.Spec.EtcdCluster.Name, c.Cluster.ClusterID, c.Cluster.Revision) + state.PromotedSentence(c.Cluster) + state.LeftOutSentence(c.Cluster),
+	}))
+}
+
+// withRead adds an event that says what the seed has read from a volume, once.
+func withRead(s state.State, c v1beta2.ClusterRestoreStatus, d planning.Description) planning.Description {
+	if c.Volume == nil || c.Volume.Read == nil || s.Restore.Status.Volume == nil || s.Restore.Status.Volume.Read != nil {
+		return d
+	}
+	kind, reason := corev1.EventTypeNormal, "VolumeRead"
+	if c.Volume.Read.LeftOutEntries > 0 {
+		kind, reason = corev1.EventTypeWarning, "LogEntriesLeftOut"
+	}
+	d.Events = append(d.Events, planning.Event{Type: kind, Reason: reason, Action: actionRestore, Note: planning.Shorten(state.ReadSentence(c)+state.LeftOutSentence(c), planning.MaxNote)})
+	return d
 }
 
 // Inherit marks an EtcdRestore as complete that an earlier operator carried out.

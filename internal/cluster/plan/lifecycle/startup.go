@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // A member reads its whole database when it starts, to compare it with the others, and copies it when it is defragmented.
@@ -16,8 +15,6 @@ const (
 	// startupSlack and livenessSlack are what a member may take for all else.
 	startupSlack  = 5 * time.Minute
 	livenessSlack = time.Minute
-	// largestRecommended is what etcd recommends as the largest quota, and warns beyond.
-	largestRecommended = int64(8) << 30
 )
 
 // StartupBudget is how long a member may take from the start of its etcd until it answers.
@@ -47,17 +44,12 @@ func largestDatabase(s state.State) int64 {
 	return largest
 }
 
-// roomForData is how much a member can store: the size of the largest volume, or the limit of the emptyDir. Without a limit
-// it is the largest database that etcd recommends.
+// roomForData is how much a member can store: that of a new one, or the size of the largest volume.
 func roomForData(s state.State) int64 {
+	room := state.RoomOfSpec(s)
 	if !s.Durable() {
-		if limit := s.Spec.Pod.EmptyDir.SizeLimit; limit != nil && limit.Value() > 0 {
-			return max(limit.Value(), etcd.DefaultQuota)
-		}
-		return largestRecommended
+		return room
 	}
-	request := state.StorageRequest(s)
-	room := max(request.Value(), etcd.DefaultQuota)
 	for _, m := range s.Members {
 		room = max(room, m.VolumeSize, m.VolumeCapacity)
 	}

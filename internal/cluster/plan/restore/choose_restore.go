@@ -16,7 +16,7 @@ import (
 func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
 	learn(s, restores)
-	s.RestoredVolumes = volumesOf(s, restores)
+	s.RestoredVolumes = VolumesOf(s, restores)
 	for i := range restores {
 		restore := &restores[i]
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.Open() || refuses(s, restore) {
@@ -33,24 +33,26 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 			s.RestoreFailed, s.RestoreUnverified = failed, !failed
 		case !mayBegin:
 		case underWay:
-			s.Request = requestOf(restore)
+			s.Request = requestOf(s, restore)
 			return
 		case next == nil:
 			next = restore
 		}
 	}
 	if next != nil {
-		s.Request = requestOf(next)
+		s.Request = requestOf(s, next)
 	}
 }
 
-// volumesOf returns the claims from which EtcdRestores of the cluster restore that have not ended, also those that wait for another one.
-func volumesOf(s *state.State, restores []v1beta2.EtcdRestore) []string {
+// VolumesOf returns the claims from which EtcdRestores restore that have not ended, also those that wait for another one, and those of other EtcdClusters.
+func VolumesOf(s *state.State, restores []v1beta2.EtcdRestore) []string {
 	var claims []string
 	for i := range restores {
-		if r := &restores[i]; r.Spec.EtcdCluster.Name == s.Name && r.Spec.Volume != nil && r.Open() && !r.Ended() && !refuses(s, r) {
-			claims = append(claims, r.Spec.Volume.ClaimName)
+		r := &restores[i]
+		if r.Spec.Volume == nil || !r.Open() || r.Ended() || r.Spec.EtcdCluster.Name == s.Name && refuses(s, r) {
+			continue
 		}
+		claims = append(claims, r.Spec.Volume.ClaimName)
 	}
 	return claims
 }
@@ -62,7 +64,7 @@ func refuses(s *state.State, restore *v1beta2.EtcdRestore) bool {
 	return !underWay && v1beta2.RefuseRestore(s.ClusterID, s.PastRestores, restore) != ""
 }
 
-func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
+func requestOf(s *state.State, restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 	bump := v1beta2.DefaultRevisionBump
 	if restore.Spec.RevisionBump != nil {
 		bump = *restore.Spec.RevisionBump
@@ -98,12 +100,20 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 		request.Follow = &state.FollowRequest{Cluster: f.Cluster, ClusterUID: f.ClusterUID, ClusterID: f.ClusterID, OnlyClusterID: f.OnlyClusterID, Promote: f.Promote}
 	}
 	if v := restore.Status.Volume; v != nil {
-		request.Volume, request.Size = v.DeepCopy(), v.Size
+		request.Volume, request.Size = v.DeepCopy(), state.MostRestored(*s, v.Size)
 	}
 	if request.Saved != nil {
 		request.SavedFor = request.Saved.Time.Time
 	}
 	return request
+}
+
+// VolumeOf returns the volume that an EtcdRestore names; nil for none.
+func VolumeOf(request *state.RestoreRequest) *v1beta2.ClusterVolumeStatus {
+	if request.Volume == nil {
+		return nil
+	}
+	return &v1beta2.ClusterVolumeStatus{ClaimName: request.Volume.ClaimName, ClaimUID: request.Volume.ClaimUID}
 }
 
 func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {

@@ -42,6 +42,7 @@ func Restore(s state.State) steps.Step {
 	}
 	return steps.BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 		Follow:          follow,
+		Volume:          VolumeOf(s.Request),
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
 		CreationTime:    s.Request.CreationTime(),

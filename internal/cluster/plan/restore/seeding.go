@@ -48,6 +48,9 @@ func interrupted(s state.State, seed state.Member) steps.Step {
 	if !s.Requested() {
 		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
 	}
+	if why := anotherClaim(s, seed); why != "" {
+		return steps.FailRestore{Message: why + " The cluster was not changed."}
+	}
 	if step := restartSeedForCA(s, seed); step != nil {
 		return step
 	}

@@ -257,6 +257,8 @@ type Seed struct {
 	Promoting, Planned bool
 	// Promoted is what a standby had at its promotion; nil before.
 	Promoted *v1beta2.PromotedStatus
+	// Read is what was read from the volume that the EtcdRestore names; nil before, and for any other restore.
+	Read *v1beta2.VolumeRead
 	// DoneAt is when the data was complete; zero before.
 	DoneAt time.Time
 }

@@ -75,8 +75,10 @@ type State struct {
 	Request *RestoreRequest
 	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
 	RestorePending string
-	// RestoredVolumes are the claims from which EtcdRestores of this cluster restore that have not ended.
+	// RestoredVolumes are the claims from which EtcdRestores restore that have not ended, into this EtcdCluster or another one.
 	RestoredVolumes []string
+	// SourceClaim is the UID of the claim that has the name of the one from which a seed is restored; empty if there is none, and nil if it was not read.
+	SourceClaim *types.UID
 	// RestoreProgress changes while restore-operator works on that EtcdRestore.
 	RestoreProgress int64
 

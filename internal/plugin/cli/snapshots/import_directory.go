@@ -47,7 +47,11 @@ func givenAt(ctx context.Context, path string) (given, error) {
 	}
 	g.what = fmt.Sprintf("The snapshot of data directory %s, with revision %d and %d entries that only the write-ahead log had", directory.Path(), result.Revision, result.Entries)
 	if result.LeftOut > 0 {
-		g.what += fmt.Sprintf(" (%d entries at its end are left out, because nothing in it says that a quorum has them)", result.LeftOut)
+		first := ""
+		if result.FirstLeftOut > 0 {
+			first = fmt.Sprintf(". They may have written revision %d and later ones", result.FirstLeftOut)
+		}
+		g.what += fmt.Sprintf(" (%d entries at its end are left out, because nothing in it says that a quorum has them%s)", result.LeftOut, first)
 	}
 	return g, nil
 }
