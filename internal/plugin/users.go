@@ -1,13 +1,13 @@
 package plugin
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
 // User is a user of etcd, as the spec and the status of an EtcdCluster say.
@@ -115,9 +115,6 @@ func NoCertificate(c v1beta2.EtcdCluster, user string) error {
 	return fmt.Errorf("user %s of EtcdCluster %s has no certificate of the operator. Nothing was written. Add certificate: {} to the user in spec.auth.users", user, c.Name)
 }
 
-// defaultClient is the user of the certificate of clients if the spec names no other one.
-const defaultClient = "client"
-
 // OperatorUser is the user of the operators in etcd, unless the spec names a Secret with another one.
 const OperatorUser = "root"
 
@@ -129,7 +126,7 @@ func SecretOfUser(c v1beta2.EtcdCluster, user string) (string, error) {
 		return "", fmt.Errorf("EtcdCluster %s has no TLS, so its users have no certificates. Nothing was run. Give etcdctl the user and the password: kubectl etcd ctl %s -- --user %s …", c.Name, c.Name, user)
 	case user == OperatorUser:
 		return tls.OperatorSecret(c.Name), nil
-	case tls.Issued() && user == cmp.Or(tls.ClientCommonName(), defaultClient):
+	case tls.Issued() && user == moving.ClientUser(c):
 		return tls.ClientSecret(c.Name), nil
 	}
 	return v1beta2.UserSecret(c.Name, user), NoCertificate(c, user)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -115,6 +116,8 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 	old.Status.CurrentVersion = "3.4.33"
 	taken := example()
 	taken.Name = "moved"
+	authenticated := example()
+	authenticated.Spec.TLS, authenticated.Spec.Auth = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}, &v1beta2.AuthPolicy{Enabled: ptr.To(true)}
 	for name, c := range map[string]struct {
 		objects []client.Object
 		args    string
@@ -127,6 +130,7 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 		"no store":             {nil, "migrate moved --from-endpoints http://127.0.0.1:1", "--storage"},
 		"no archive":           {[]client.Object{example(), hourly()}, "migrate moved --from-cluster example", "has 0 EtcdBackups with a continuous archive"},
 		"no continuous":        {[]client.Object{example(), hourly()}, "migrate moved --backup hourly", "has no continuous archive"},
+		"users without TLS":    {[]client.Object{authenticated, storeSecret()}, "migrate moved --from-cluster example --storage S3 --path etcd-backups/old --secret s3 --no-tls", "etcd would refuse them"},
 		"no answer":            {[]client.Object{storeSecret()}, fromEndpoints, "Clients of the source notice nothing"},
 	} {
 		k := kitOf(t, c.objects...)
@@ -135,6 +139,35 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 			args = append(args, "--yes")
 		}
 		_, err := k.run(t, args...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, r, _ := k.objects(t); b != nil || r != nil {
+			t.Errorf("%s: an object was created", name)
+		}
+	}
+}
+
+// Who may write the old EtcdCluster chooses the names of Secrets. The password of another application in the new namespace became that of a user of etcd, and users with the
+// password of the old namespace were refused after the move. The question named none of the Secrets.
+func TestAMoveReadsOnlySecretsWithThePasswordsOfTheSource(t *testing.T) {
+	source := example()
+	source.Namespace, source.Spec.Auth = "old", &v1beta2.AuthPolicy{OperatorSecret: "root", Users: []v1beta2.AuthUser{{Name: "web", PasswordSecret: "web"}}}
+	secret := func(namespace, name, user, password string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"username": []byte(user), "password": []byte(password)}}
+	}
+	for name, c := range map[string]struct {
+		root, web *corev1.Secret
+		want      string
+	}{
+		"the password of something else": {secret("ns", "root", "root", "1"), secret("ns", "web", "", "theirs"), "Secret web has another user or password in namespace ns than in namespace old"},
+		"another user of the operators":  {secret("ns", "root", "admin", "1"), secret("ns", "web", "", "2"), "Secret root has another user or password"},
+		"the same ones":                  {secret("ns", "root", "root", "1"), secret("ns", "web", "", "2\n"), "read from the Secrets root, web there"},
+	} {
+		ofOld := storeSecret()
+		ofOld.Namespace = "old"
+		k := kitOf(t, source, storeSecret(), ofOld, secret("old", "root", "root", "1"), secret("old", "web", "", "2"), c.root, c.web)
+		_, err := k.run(t, strings.Fields("migrate moved --from-cluster old/example --storage S3 --path etcd-backups/old --secret s3")...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}

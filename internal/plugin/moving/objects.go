@@ -89,7 +89,7 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 		c.Spec.Size = r.Size
 	}
 	if !r.PlainText {
-		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{ClientCommonName: r.clientUser()}}
 	}
 	c.Spec.Auth = r.auth(user)
 	return c, nil
