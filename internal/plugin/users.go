@@ -74,6 +74,9 @@ func Authentication(c v1beta2.EtcdCluster) string {
 	return "Authentication is off, so each client may do everything."
 }
 
+// mostAfterRestore is how many names each list of status.auth.afterRestore has at most.
+const mostAfterRestore = 20
+
 // AfterRestore says what the last restore or recovery had brought back, and the operator has changed; empty if that is nothing.
 func AfterRestore(c v1beta2.EtcdCluster) string {
 	if c.Status.Auth == nil || c.Status.Auth.AfterRestore == nil {
@@ -86,7 +89,11 @@ func AfterRestore(c v1beta2.EtcdCluster) string {
 		names []string
 	}{{"it added ", was.Added}, {"it removed ", was.Removed}, {"it gave other rights to ", was.Changed}} {
 		if len(part.names) > 0 {
-			parts = append(parts, part.about+strings.Join(part.names, ", "))
+			text := part.about + strings.Join(part.names, ", ")
+			if len(part.names) == mostAfterRestore {
+				text += " and possibly more"
+			}
+			parts = append(parts, text)
 		}
 	}
 	if len(parts) == 0 {
