@@ -177,6 +177,41 @@ func TestAMoveReadsOnlySecretsWithThePasswordsOfTheSource(t *testing.T) {
 	}
 }
 
+// A move that waits for its hand-over has copied the users of the source. One that was removed from the source before it came back with the hand-over.
+func TestAMoveHandsOverWithTheUsersThatTheSourceHasThen(t *testing.T) {
+	for name, edited := range map[string]bool{"the new one was not edited": false, "the new one was edited": true} {
+		t.Run(name, func(t *testing.T) {
+			source := example()
+			source.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "web"}, {Name: "former"}}}
+			k := kitOf(t, source, storeSecret())
+			k.must(t, strings.Fields("migrate moved --from-cluster example --storage S3 --path etcd-backups/old --secret s3 --yes --wait=false")...)
+			change := func(name string, users ...v1beta2.AuthUser) {
+				c := &v1beta2.EtcdCluster{}
+				if err := k.Known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, c); err != nil {
+					t.Fatal(err)
+				}
+				c.Spec.Auth.Users = users
+				if err := k.Known.Update(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change("example", v1beta2.AuthUser{Name: "web"})
+			if edited {
+				change("moved", v1beta2.AuthUser{Name: "web"}, v1beta2.AuthUser{Name: "former"}, v1beta2.AuthUser{Name: "new"})
+			}
+			k.operators(t, true)
+			_, err := k.run(t, "migrate", "moved", "--yes", "--timeout=20s")
+			b, _, c := k.objects(t)
+			switch asked := b.Spec.Continuous.Switchover; {
+			case edited && (asked || err == nil || !strings.Contains(err.Error(), "would come back")):
+				t.Errorf("the source was asked: %t, error %v", asked, err)
+			case !edited && (!asked || len(c.Spec.Auth.Users) != 1):
+				t.Errorf("the source was asked: %t, the users are %+v, error %v", asked, c.Spec.Auth.Users, err)
+			}
+		})
+	}
+}
+
 // A run that was interrupted is continued by the same command without a source, and creates nothing twice.
 func TestMigrateContinuesWhereAnEarlierRunHasEnded(t *testing.T) {
 	k := kitOf(t, storeSecret())

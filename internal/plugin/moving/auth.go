@@ -2,6 +2,8 @@ package moving
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,4 +115,40 @@ func (r Request) UserSecrets(b v1beta2.EtcdBackup) (names []string) {
 		names = append(names, r.userSecret(b))
 	}
 	return append(names, r.passwords()...)
+}
+
+// AnnotationAuth holds, on the EtcdRestore of a migration, the digest of spec.auth that the new EtcdCluster was given. By it, the hand-over sees that the source has changed since.
+const AnnotationAuth = v1beta2.Group + "/moves-auth"
+
+// Users are those of the new EtcdCluster before the hand-over.
+type Users struct {
+	// Auth is spec.auth that the new EtcdCluster would be given now, and Digest is its digest.
+	Auth   *v1beta2.AuthPolicy
+	Digest string
+	// Outdated: the source has changed since the new EtcdCluster was given its spec.auth. Edited: that has changed, too, so a person must join both.
+	Outdated, Edited bool
+}
+
+// UsersOf compares spec.auth of both EtcdClusters. A standby may follow its source for weeks, and after the hand-over cluster-operator makes etcd as the spec of the new one says:
+// a user that was removed from the source would come back.
+func (r Request) UsersOf(o Objects) Users {
+	if r.From == nil || o.Restore == nil || o.Cluster == nil || o.Restore.Annotations[AnnotationAuth] == "" {
+		return Users{}
+	}
+	r.PlainText = !o.Cluster.Spec.TLS.SecureClient()
+	given, has := o.Restore.Annotations[AnnotationAuth], digestOf(o.Cluster.Spec.Auth)
+	users := Users{Auth: r.auth(r.From.Spec.Auth.OperatorSecretName())}
+	users.Digest = digestOf(users.Auth)
+	users.Outdated = users.Digest != given && users.Digest != has
+	users.Edited = users.Outdated && has != given
+	return users
+}
+
+// digestOf returns a short digest of users and roles.
+func digestOf(policy *v1beta2.AuthPolicy) string {
+	text, err := json.Marshal(policy)
+	if err != nil { // of these types there is none
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }

@@ -76,3 +76,39 @@ func TestNoUserIsLockedOutOfTheNewCluster(t *testing.T) {
 		t.Error("it is not seen whether authentication is on")
 	}
 }
+
+// A standby followed its source for weeks. A user that was removed from the source in this time was still in the spec of the new EtcdCluster, so it came back with the hand-over.
+func TestTheNewClusterHasTheUsersThatTheSourceHasAtTheHandOver(t *testing.T) {
+	policy := func(names ...string) *v1beta2.AuthPolicy {
+		policy := &v1beta2.AuthPolicy{Enabled: ptr.To(true)}
+		for _, name := range names {
+			policy.Users = append(policy.Users, v1beta2.AuthUser{Name: name, Certificate: &v1beta2.AuthCertificate{}})
+		}
+		return policy
+	}
+	managed := &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+	given := Request{Namespace: "new", Name: "target", From: &v1beta2.EtcdCluster{Spec: v1beta2.EtcdClusterSpec{Auth: policy("web", "former")}}}
+	b := v1beta2.EtcdBackup{}
+	b.Spec.StorageType, b.Spec.S3 = v1beta2.StorageS3, &v1beta2.S3Source{Path: "bucket/folder"}
+	restore := given.NewRestore(b)
+	for name, c := range map[string]struct {
+		source, target   *v1beta2.AuthPolicy
+		outdated, edited bool
+	}{
+		"nothing has changed":        {policy("web", "former"), policy("web", "former"), false, false},
+		"a user left the source":     {policy("web"), policy("web", "former"), true, false},
+		"a person has done the same": {policy("web"), policy("web"), false, false},
+		"only the target was edited": {policy("web", "former"), policy("web"), false, false},
+		"both have changed":          {policy("web"), policy("web", "former", "new"), true, true},
+		"the source has no users":    {nil, policy("web", "former"), true, false},
+	} {
+		r := Request{Namespace: "new", Name: "target", From: &v1beta2.EtcdCluster{Spec: v1beta2.EtcdClusterSpec{Auth: c.source}}}
+		o := Objects{Restore: &restore, Cluster: &v1beta2.EtcdCluster{Spec: v1beta2.EtcdClusterSpec{TLS: managed, Auth: c.target}}}
+		if got := r.UsersOf(o); got.Outdated != c.outdated || got.Edited != c.edited || got.Outdated && !cmp.Equal(got.Auth, c.source) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := (Request{}).UsersOf(Objects{Restore: &restore, Cluster: &v1beta2.EtcdCluster{}}); got.Outdated {
+		t.Error("the users of endpoints are known")
+	}
+}

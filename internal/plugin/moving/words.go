@@ -103,3 +103,10 @@ func TooLong(limit, last string) string {
 func CalledOff(why string) string {
 	return strings.TrimSuffix(why, ".") + ". The command has called the switchover off, and the source takes writes again. No write is lost. Run the command again to continue"
 }
+
+// JoinUsers says that spec.auth of both EtcdClusters was changed, and how a person continues.
+func JoinUsers(o Objects, source v1beta2.EtcdCluster, digest string) string {
+	return fmt.Sprintf("spec.auth of EtcdCluster %s/%s has changed since EtcdCluster %s was created with it, and that of %s was changed, too. After the hand-over, etcd has the users of the latter: one that was removed from the source would come back. "+
+		"Change spec.auth of %s as you need it, then run kubectl -n %s annotate etcdrestore %s %s=%s --overwrite, and run the command again",
+		source.Namespace, source.Name, o.Cluster.Name, o.Cluster.Name, o.Cluster.Name, o.Restore.Namespace, o.Restore.Name, AnnotationAuth, digest)
+}
