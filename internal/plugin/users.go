@@ -1,13 +1,13 @@
 package plugin
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
 // User is a user of etcd, as the spec and the status of an EtcdCluster say.
@@ -74,6 +74,9 @@ func Authentication(c v1beta2.EtcdCluster) string {
 	return "Authentication is off, so each client may do everything."
 }
 
+// mostAfterRestore is how many names each list of status.auth.afterRestore has at most.
+const mostAfterRestore = 20
+
 // AfterRestore says what the last restore or recovery had brought back, and the operator has changed; empty if that is nothing.
 func AfterRestore(c v1beta2.EtcdCluster) string {
 	if c.Status.Auth == nil || c.Status.Auth.AfterRestore == nil {
@@ -86,7 +89,11 @@ func AfterRestore(c v1beta2.EtcdCluster) string {
 		names []string
 	}{{"it added ", was.Added}, {"it removed ", was.Removed}, {"it gave other rights to ", was.Changed}} {
 		if len(part.names) > 0 {
-			parts = append(parts, part.about+strings.Join(part.names, ", "))
+			text := part.about + strings.Join(part.names, ", ")
+			if len(part.names) == mostAfterRestore {
+				text += " and possibly more"
+			}
+			parts = append(parts, text)
 		}
 	}
 	if len(parts) == 0 {
@@ -115,9 +122,6 @@ func NoCertificate(c v1beta2.EtcdCluster, user string) error {
 	return fmt.Errorf("user %s of EtcdCluster %s has no certificate of the operator. Nothing was written. Add certificate: {} to the user in spec.auth.users", user, c.Name)
 }
 
-// defaultClient is the user of the certificate of clients if the spec names no other one.
-const defaultClient = "client"
-
 // OperatorUser is the user of the operators in etcd, unless the spec names a Secret with another one.
 const OperatorUser = "root"
 
@@ -129,7 +133,7 @@ func SecretOfUser(c v1beta2.EtcdCluster, user string) (string, error) {
 		return "", fmt.Errorf("EtcdCluster %s has no TLS, so its users have no certificates. Nothing was run. Give etcdctl the user and the password: kubectl etcd ctl %s -- --user %s …", c.Name, c.Name, user)
 	case user == OperatorUser:
 		return tls.OperatorSecret(c.Name), nil
-	case tls.Issued() && user == cmp.Or(tls.ClientCommonName(), defaultClient):
+	case tls.Issued() && user == moving.ClientUser(c):
 		return tls.ClientSecret(c.Name), nil
 	}
 	return v1beta2.UserSecret(c.Name, user), NoCertificate(c, user)

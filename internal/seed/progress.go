@@ -36,6 +36,8 @@ type Following struct {
 	Time     time.Time `json:"time,omitzero"`
 	// LagSeconds is how far the standby is behind the archive.
 	LagSeconds int64 `json:"lagSeconds"`
+	// Authentication is whether etcd's authentication is on in the data. etcd then refuses operators without a user.
+	Authentication bool `json:"authentication,omitempty"`
 	// Cause is why the archive cannot be followed any further, for example NewTimeline, and Message is why the last step failed. They are empty if
 	// it did not.
 	Cause   string `json:"cause,omitempty"`

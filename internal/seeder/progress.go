@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -72,7 +73,7 @@ func (p *progress) report(now time.Time) seed.Progress {
 	if s == nil {
 		return said
 	}
-	said.Following = &seed.Following{Timeline: int64(s.Timeline), Revision: s.Revision, Time: s.At.UTC()}
+	said.Following = &seed.Following{Timeline: int64(s.Timeline), Revision: s.Revision, Time: s.At.UTC(), Authentication: s.Auth.Enabled == auth.On}
 	if s.Base != "" {
 		said.Following.LagSeconds = int64(s.Lag(now).Seconds())
 	}

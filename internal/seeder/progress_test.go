@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -67,4 +70,15 @@ func TestProgressCoversTheDownloadAndTheRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(99)
+}
+
+// A planned promotion waits if etcd would refuse the operators after it, which cluster-operator sees only here: the data has the users of the source.
+func TestAStandbySaysWhetherItsDataHasAuthenticationOn(t *testing.T) {
+	for state, want := range map[auth.Switch]bool{auth.On: true, auth.SwitchOf(false): false, auth.State{}.Enabled: false} {
+		var p progress
+		p.following(standby.Status{Auth: auth.State{Enabled: state}})
+		if said := p.report(time.Now()); said.Following == nil || said.Following.Authentication != want {
+			t.Errorf("%v: %+v", state, said.Following)
+		}
+	}
 }

@@ -36,6 +36,7 @@ func (o *Observer) observeSeed(ctx context.Context, v *view.View) {
 		}
 		if said, err := o.SeedProgress(ctx, v.Addresses[m.Name]); err == nil {
 			m.Seed.Percent, m.Seed.Following = min(max(said.Percent, 0), 100), followingOf(said.Following)
+			m.Seed.Authentication = said.Following != nil && said.Following.Authentication
 		}
 	}
 }

@@ -40,6 +40,9 @@ func following(m *state.Member) {
 	m.Seed = &state.Seed{Following: &v1beta2.FollowStatus{Timeline: 1, Revision: 70, LagSeconds: ptr.To[int64](3)}}
 }
 
+// withUsers: etcd's authentication is on in the data of the standby.
+func withUsers(m *state.Member) { m.Seed.Authentication = true }
+
 // overMonths: the Pod has not been ready for a month, because etcd does not run in it.
 func overMonths(m *state.Member) { m.UnreadySince = noon.Add(-30 * 24 * time.Hour) }
 
@@ -76,6 +79,16 @@ func TestAStandbyFollowsUntilAPersonPromotesIt(t *testing.T) {
 		"it trusts the old CA, and only its Pod has its data": {stateWith(managed, standsBy, askedToPromote, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.DataInPod, m.Seed.Promoting = true, true })),
 			steps.Wait{Reason: v1beta2.ReasonRestoring}},
 		"a planned promotion": {stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following)), steps.PromoteStandby{Name: seedName, Planned: true}},
+		"a planned promotion after which etcd would refuse the operators": {stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, withUsers)),
+			steps.Wait{Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true}},
+		"the Secret with their user is missing": {stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, withUsers), func(s *state.State) {
+			s.Spec.Auth, s.Authentication.Problem = &v1beta2.AuthPolicy{OperatorSecret: "root"}, "There is no Secret root."
+		}), steps.Wait{Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true}},
+		"they have a user": {stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, withUsers), func(s *state.State) {
+			s.Spec.Auth, s.Authentication.User = &v1beta2.AuthPolicy{OperatorSecret: "root"}, "root"
+		}), steps.PromoteStandby{Name: seedName, Planned: true}},
+		"they have a certificate":       {stateWith(managed, standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, withUsers)), steps.PromoteStandby{Name: seedName, Planned: true}},
+		"its source with users is lost": {stateWith(standsBy, askedToPromote, aSeed(following, withUsers)), steps.PromoteStandby{Name: seedName}},
 		"it was told, and its source takes writes for a month": {
 			stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, overMonths, func(m *state.Member) { m.Seed.Promoting, m.Seed.Planned = true, true })),
 			steps.Wait{Reason: v1beta2.ReasonFollowing},

@@ -43,7 +43,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 	status.PromotingMember, status.ForeignMembers = membership.StillPromoting(s, step), membership.ForeignStatus(s)
 	status.RemovingMember, status.AccusedMembers = membership.StillRemoving(s, step), repair.AccusedMembers(s)
 	status.Space, status.Defragmentation = space.Status(s), space.DefragmentationStatus(s)
-	status.Auth = accounts.Status(s, changesAccounts(step) && actErr == nil)
+	status.Auth = accounts.Status(s, changesAccounts(step), actErr == nil)
 	status.Binding, status.UserCertificates = certificates.Binding(s), certificates.RequestedUsers(s)
 	status.LastRevision = modes.ReadOnlySince(s, before.LastRevision)
 	if actErr == nil {

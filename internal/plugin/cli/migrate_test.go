@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -115,6 +116,8 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 	old.Status.CurrentVersion = "3.4.33"
 	taken := example()
 	taken.Name = "moved"
+	authenticated := example()
+	authenticated.Spec.TLS, authenticated.Spec.Auth = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}, &v1beta2.AuthPolicy{Enabled: ptr.To(true)}
 	for name, c := range map[string]struct {
 		objects []client.Object
 		args    string
@@ -127,6 +130,7 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 		"no store":             {nil, "migrate moved --from-endpoints http://127.0.0.1:1", "--storage"},
 		"no archive":           {[]client.Object{example(), hourly()}, "migrate moved --from-cluster example", "has 0 EtcdBackups with a continuous archive"},
 		"no continuous":        {[]client.Object{example(), hourly()}, "migrate moved --backup hourly", "has no continuous archive"},
+		"users without TLS":    {[]client.Object{authenticated, storeSecret()}, "migrate moved --from-cluster example --storage S3 --path etcd-backups/old --secret s3 --no-tls", "etcd would refuse them"},
 		"no answer":            {[]client.Object{storeSecret()}, fromEndpoints, "Clients of the source notice nothing"},
 	} {
 		k := kitOf(t, c.objects...)
@@ -141,6 +145,70 @@ func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 		if b, r, _ := k.objects(t); b != nil || r != nil {
 			t.Errorf("%s: an object was created", name)
 		}
+	}
+}
+
+// Who may write the old EtcdCluster chooses the names of Secrets. The password of another application in the new namespace became that of a user of etcd, and users with the
+// password of the old namespace were refused after the move. The question named none of the Secrets.
+func TestAMoveReadsOnlySecretsWithThePasswordsOfTheSource(t *testing.T) {
+	source := example()
+	source.Namespace, source.Spec.Auth = "old", &v1beta2.AuthPolicy{OperatorSecret: "root", Users: []v1beta2.AuthUser{{Name: "web", PasswordSecret: "web"}}}
+	secret := func(namespace, name, user, password string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"username": []byte(user), "password": []byte(password)}}
+	}
+	for name, c := range map[string]struct {
+		root, web *corev1.Secret
+		want      string
+	}{
+		"the password of something else": {secret("ns", "root", "root", "1"), secret("ns", "web", "", "theirs"), "Secret web has another user or password in namespace ns than in namespace old"},
+		"another user of the operators":  {secret("ns", "root", "admin", "1"), secret("ns", "web", "", "2"), "Secret root has another user or password"},
+		"the same ones":                  {secret("ns", "root", "root", "1"), secret("ns", "web", "", "2\n"), "read from the Secrets root, web there"},
+	} {
+		ofOld := storeSecret()
+		ofOld.Namespace = "old"
+		k := kitOf(t, source, storeSecret(), ofOld, secret("old", "root", "root", "1"), secret("old", "web", "", "2"), c.root, c.web)
+		_, err := k.run(t, strings.Fields("migrate moved --from-cluster old/example --storage S3 --path etcd-backups/old --secret s3")...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, r, _ := k.objects(t); b != nil || r != nil {
+			t.Errorf("%s: an object was created", name)
+		}
+	}
+}
+
+// A move that waits for its hand-over has copied the users of the source. One that was removed from the source before it came back with the hand-over.
+func TestAMoveHandsOverWithTheUsersThatTheSourceHasThen(t *testing.T) {
+	for name, edited := range map[string]bool{"the new one was not edited": false, "the new one was edited": true} {
+		t.Run(name, func(t *testing.T) {
+			source := example()
+			source.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "web"}, {Name: "former"}}}
+			k := kitOf(t, source, storeSecret())
+			k.must(t, strings.Fields("migrate moved --from-cluster example --storage S3 --path etcd-backups/old --secret s3 --yes --wait=false")...)
+			change := func(name string, users ...v1beta2.AuthUser) {
+				c := &v1beta2.EtcdCluster{}
+				if err := k.Known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, c); err != nil {
+					t.Fatal(err)
+				}
+				c.Spec.Auth.Users = users
+				if err := k.Known.Update(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change("example", v1beta2.AuthUser{Name: "web"})
+			if edited {
+				change("moved", v1beta2.AuthUser{Name: "web"}, v1beta2.AuthUser{Name: "former"}, v1beta2.AuthUser{Name: "new"})
+			}
+			k.operators(t, true)
+			_, err := k.run(t, "migrate", "moved", "--yes", "--timeout=20s")
+			b, _, c := k.objects(t)
+			switch asked := b.Spec.Continuous.Switchover; {
+			case edited && (asked || err == nil || !strings.Contains(err.Error(), "would come back")):
+				t.Errorf("the source was asked: %t, error %v", asked, err)
+			case !edited && (!asked || len(c.Spec.Auth.Users) != 1):
+				t.Errorf("the source was asked: %t, the users are %+v, error %v", asked, c.Spec.Auth.Users, err)
+			}
+		})
 	}
 }
 

@@ -51,6 +51,9 @@ func (r Request) NewRestore(b v1beta2.EtcdBackup) v1beta2.EtcdRestore {
 	restore := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{
 		Namespace: r.Namespace, Name: r.ObjectName(), Annotations: map[string]string{AnnotationFrom: b.Namespace + "/" + b.Name},
 	}}
+	if r.From != nil {
+		restore.Annotations[AnnotationAuth] = digestOf(r.auth(r.From.Spec.Auth.OperatorSecretName()))
+	}
 	restore.Spec.EtcdCluster.Name = r.Name
 	restore.Spec.Follow = &v1beta2.FollowSpec{Promote: v1beta2.FollowPromotePlanned}
 	if b.Namespace == r.Namespace {
@@ -89,7 +92,7 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 		c.Spec.Size = r.Size
 	}
 	if !r.PlainText {
-		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{ClientCommonName: r.clientUser()}}
 	}
 	c.Spec.Auth = r.auth(user)
 	return c, nil

@@ -21,14 +21,18 @@ func CreateQuestion(r Request, b v1beta2.EtcdBackup) string {
 	if r.Archive != nil {
 		archive = fmt.Sprintf("EtcdBackup %s/%s archives %s.", b.Namespace, b.Name, r.Source())
 	}
-	return fmt.Sprintf("%s EtcdRestore %s and EtcdCluster %s are created in namespace %s. They follow the archive. Clients of the source notice nothing. The command asks again before it hands them over.",
-		archive, r.ObjectName(), r.Name, r.Namespace)
+	users := ""
+	if names := r.UserSecrets(b); len(names) > 0 {
+		users = fmt.Sprintf(" The passwords of its users are read from the Secrets %s there.", strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%s EtcdRestore %s and EtcdCluster %s are created in namespace %s.%s They follow the archive. Clients of the source notice nothing. The command asks again before it hands them over.",
+		archive, r.ObjectName(), r.Name, r.Namespace, users)
 }
 
 // HandOverQuestion names what happens to clients, and until when that can be called off.
 func HandOverQuestion(o Objects, limit string) string {
 	text := fmt.Sprintf("%s refuses all writes from now on. When the standby has the last one, EtcdCluster %s serves with the same revisions, and the source never takes writes again. Clients reach the new cluster at %s.",
-		capital(SourceOf(*o.Backup)), o.Cluster.Name, Address(*o.Cluster))
+		capital(SourceOf(*o.Backup)), o.Cluster.Name, reached(*o.Cluster))
 	if limit != "" {
 		text += fmt.Sprintf(" If the standby has not taken over within %s, the command calls this off, and the source takes writes again.", limit)
 	}
@@ -67,12 +71,17 @@ func Running(stage Stage, o Objects) string {
 		object, o.Restore.Name, again, o.Restore.Spec.EtcdCluster.Name, o.Restore.Name, object)
 }
 
+// reached is the address of the new cluster, and with which certificate clients reach it.
+func reached(c v1beta2.EtcdCluster) string {
+	if !c.Spec.TLS.SecureClient() {
+		return Address(c)
+	}
+	return fmt.Sprintf("%s, with the certificate in Secret %s (user %s)", Address(c), c.Spec.TLS.ClientSecret(c.Name), ClientUser(c))
+}
+
 // Connect says how clients reach the new cluster.
 func Connect(c v1beta2.EtcdCluster) string {
-	text := "Clients now: " + Address(c)
-	if c.Spec.TLS.SecureClient() {
-		text += ", with the certificate in Secret " + c.Spec.TLS.ClientSecret(c.Name)
-	}
+	text := "Clients now: " + reached(c)
 	if c.Spec.Auth.OperatorSecretName() != "" {
 		text += ", with the users and passwords of the source"
 	}
@@ -93,4 +102,11 @@ func TooLong(limit, last string) string {
 // CalledOff says what has become of a switchover that was called off.
 func CalledOff(why string) string {
 	return strings.TrimSuffix(why, ".") + ". The command has called the switchover off, and the source takes writes again. No write is lost. Run the command again to continue"
+}
+
+// JoinUsers says that spec.auth of both EtcdClusters was changed, and how a person continues.
+func JoinUsers(o Objects, source v1beta2.EtcdCluster, digest string) string {
+	return fmt.Sprintf("spec.auth of EtcdCluster %s/%s has changed since EtcdCluster %s was created with it, and that of %s was changed, too. After the hand-over, etcd has the users of the latter: one that was removed from the source would come back. "+
+		"Change spec.auth of %s as you need it, then run kubectl -n %s annotate etcdrestore %s %s=%s --overwrite, and run the command again",
+		source.Namespace, source.Name, o.Cluster.Name, o.Cluster.Name, o.Cluster.Name, o.Restore.Namespace, o.Restore.Name, AnnotationAuth, digest)
 }

@@ -28,6 +28,7 @@ func afterRestore(s state.State, changes []etcd.AccountChange) *v1beta2.AuthAfte
 		delete(of, name)
 		switch {
 		case len(made) == 0, kindOf(c) == "": // said already, or about authentication
+		case kindOf(c) == kindUser && reserved(s, c.Name): // not of the spec: the operators give themselves the role root before they turn authentication on
 		case does(made, etcd.DeleteUser, etcd.DeleteRole) && !does(made, etcd.AddUser):
 			record.Removed = note(record.Removed, name)
 		case does(made, etcd.AddUser, etcd.AddRole) && !does(made, etcd.DeleteUser):
@@ -44,6 +45,9 @@ func hasEarlierData(s state.State) bool {
 	return s.Incarnation > 1 || s.Restore != nil || len(s.PastRestores) > 0
 }
 
+// kindUser stands before the name of a user in the status.
+const kindUser = "user "
+
 // kindOf is what the status writes before the name of what is changed.
 func kindOf(c etcd.AccountChange) string {
 	switch c.Act {
@@ -52,7 +56,7 @@ func kindOf(c etcd.AccountChange) string {
 	case etcd.EnableAuth, etcd.DisableAuth:
 		return ""
 	}
-	return "user "
+	return kindUser
 }
 
 func does(made []etcd.AccountChange, acts ...etcd.AccountAct) bool {

@@ -24,7 +24,7 @@ func settle(t *testing.T, s *state.State, f *fakeEtcd, passwords map[string]stri
 			}
 			made = append(made, words([]etcd.AccountChange{c}))
 		}
-		s.AccountRecord = *Status(*s, !batch.empty())
+		s.AccountRecord = *Status(*s, !batch.empty(), true)
 		if batch.empty() {
 			return made
 		}

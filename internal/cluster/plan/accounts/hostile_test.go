@@ -18,7 +18,7 @@ func TestWhatAMemberNamesIsCut(t *testing.T) {
 		roles = append(roles, fmt.Sprintf("role-%06d", i))
 	}
 	s.Spec.Auth.Users = s.Spec.Auth.Users[:1]
-	s.AccountRecord = *Status(s, false)
+	s.AccountRecord = *Status(s, false, false)
 	s.Accounts.Present = etcd.Accounts{
 		Roles: []string{"app", long}, Users: []string{"web", "root", long}, Permissions: map[string][]etcd.Permission{"app": sorted(permissions(s.Spec.Auth.Roles[0]))},
 		RolesOf: map[string][]string{"web": roles},
@@ -30,7 +30,7 @@ func TestWhatAMemberNamesIsCut(t *testing.T) {
 	if text := words(batch.Changes); len(text) > 2000 {
 		t.Errorf("a message of %d bytes", len(text))
 	}
-	is := Status(s, true)
+	is := Status(s, true, true)
 	if len(is.OtherUsers) != 1 || len(is.OtherUsers[0]) > 300 || len(is.OtherRoles) != 1 || len(is.OtherRoles[0]) > 300 {
 		t.Errorf("the status has %d bytes of users and %d of roles", len(strings.Join(is.OtherUsers, "")), len(strings.Join(is.OtherRoles, "")))
 	}

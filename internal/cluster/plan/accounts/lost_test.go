@@ -45,7 +45,7 @@ func TestAfterARecoveryTheSpecWins(t *testing.T) {
 	s.Accounts.PasswordVersions["job"], s.Spec.Auth.Users = "8", s.Spec.Auth.Users[1:]
 	settle(t, &s, f, map[string]string{"job": "new"})
 	s.Recovery, s.Accounts.Known = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing}, false
-	s.AccountRecord = *Status(s, false)
+	s.AccountRecord = *Status(s, false, false)
 	s.Recovery.Step, s.Accounts.Known = v1beta2.RecoveryGrowing, true
 	settle(t, &s, survivor, map[string]string{"job": "new"})
 	if survivor.users["web"] != nil || survivor.users["job"].password != "new" {
@@ -76,7 +76,7 @@ func TestAStepEndsWithAllChangesOfAUser(t *testing.T) {
 		if len(f.users) != 3*mostAtOnce {
 			t.Fatalf("after a step etcd has %d users", len(f.users))
 		}
-		s.AccountRecord = *Status(s, true)
+		s.AccountRecord = *Status(s, true, true)
 	}
 	if last := Next(s); !last.empty() {
 		t.Errorf("it does not settle: %d changes", len(last.Changes))

@@ -16,7 +16,7 @@ import (
 // of any namespace was repaired.
 func TestLittleIsKeptOfWhatAMemberNames(t *testing.T) {
 	s := managed(app)
-	s.AccountRecord = *Status(s, false)
+	s.AccountRecord = *Status(s, false, false)
 	named := func(kind string, size int) (names []string) {
 		for i := range 1 << 20 / size {
 			names = append(names, fmt.Sprintf("%s-%06d-%s", kind, i, strings.Repeat("x", size)))
@@ -48,7 +48,7 @@ func TestLittleIsKeptOfWhatAMemberNames(t *testing.T) {
 			full.Accounts.Present = all
 			part := s
 			part.Accounts.Present = kept
-			if diff := cmp.Diff(Status(full, false), Status(part, false)); diff != "" {
+			if diff := cmp.Diff(Status(full, false, false), Status(part, false, false)); diff != "" {
 				t.Errorf("%s: another status: %s", name, diff)
 			}
 			if len(Next(full).Changes) > 0 && len(Next(part).Changes) == 0 {

@@ -120,7 +120,7 @@ func (h *history) pass(before *v1beta2.AuthPolicy) bool {
 	if crash == len(batch.Changes) && crash > 0 {
 		return true
 	}
-	h.s.AccountRecord = *Status(h.s, !batch.empty())
+	h.s.AccountRecord = *Status(h.s, !batch.empty(), true)
 	return !batch.empty()
 }
 

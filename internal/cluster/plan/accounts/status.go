@@ -7,8 +7,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-// Status is what the status says of users and roles after a pass. acted: the next changes were made.
-func Status(s state.State, acted bool) *v1beta2.AuthStatus {
+// Status is what the status says of users and roles after a pass. tried: the operator began with the next changes, and made: it made all of them.
+func Status(s state.State, tried, made bool) *v1beta2.AuthStatus {
 	if !s.Spec.Auth.Manages() {
 		return nil
 	}
@@ -25,12 +25,14 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 			AfterRestore: record.AfterRestore},
 		users: set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: recorded(s),
 	}
-	if acted {
+	if tried { // what a restore had brought back is named before it is changed: after an error, the next pass sees only what is left
+		is.AfterRestore = afterRestore(s, next.Changes)
+	}
+	if tried && made {
 		for _, c := range next.Changes {
 			is.made(s, c)
 		}
 		maps.Copy(is.versions, next.Announced)
-		is.AfterRestore = afterRestore(s, next.Changes)
 	}
 	if next.empty() && !operatorsUnknown(s) {
 		is.Incarnation = s.Incarnation

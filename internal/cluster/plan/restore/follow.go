@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -54,6 +55,9 @@ func standbyHeld(s state.State, seed state.Member) steps.Step {
 		return stalled(state.NotRequested(s) + " The standby is neither promoted nor removed until restore-operator has verified the EtcdRestore again.")
 	case !s.Requested():
 		return nil
+	case promoteStandby(s, seed) != nil && lacksUser(s, seed):
+		return steps.Wait{Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Message: "Standby " + seed.Name + " is not promoted. Authentication is on in its data, and the operators have no user there: etcd would refuse them after the " +
+			"standby has taken over, and the source never takes writes again. " + state.HowToPermit(s, etcd.RefusedUnknown)}
 	case promoteStandby(s, seed) != nil: // a standby that cannot follow can still be promoted with what it has
 		return promoteStandby(s, seed)
 	case seed.Pod == state.PodNone && s.Request.Source.Secret == "" && s.PodPolicy().ServiceAccountName == "":
@@ -66,6 +70,12 @@ func standbyHeld(s state.State, seed state.Member) steps.Step {
 		return stalled(why)
 	}
 	return nil
+}
+
+// lacksUser reports whether etcd would refuse the operators after a planned promotion. One with Now is for a source that is lost, so it does not wait for a user.
+func lacksUser(s state.State, seed state.Member) bool {
+	noSecret := s.Spec.Auth.OperatorSecretName() == "" || s.Authentication.Problem != ""
+	return promotion(s) == v1beta2.FollowPromotePlanned && seed.Seed.Authentication && !s.Spec.TLS.SecureClient() && noSecret
 }
 
 // promoteStandby tells a standby to become the cluster, if its EtcdRestore asks for that.

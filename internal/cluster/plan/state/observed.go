@@ -253,6 +253,8 @@ type Seed struct {
 	Percent int32
 	// Following is how far the run under way says that a standby is; nil if it does not say so. UpdateTime, Promote and Promoted are not set.
 	Following *v1beta2.FollowStatus
+	// Authentication is whether etcd's authentication is on in the data of a standby, as the run under way says.
+	Authentication bool
 	// Promoting: the Pod says to the standby that it is to become the cluster. Planned: it does so when its source has stopped.
 	Promoting, Planned bool
 	// Promoted is what a standby had at its promotion; nil before.

@@ -163,6 +163,9 @@ func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) err
 	if why := r.Unsupported(m.version); why != "" && restore == nil {
 		return fmt.Errorf("%s\nNothing was changed", strings.TrimSuffix(why, "."))
 	}
+	if why := r.LockedOut(); why != "" && restore == nil && m.sides().authenticationOn(ctx) {
+		return fmt.Errorf("%s. Nothing was changed", why)
+	}
 	_, err := r.VersionFor(m.version)
 	return err
 }

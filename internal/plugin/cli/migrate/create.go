@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
@@ -88,16 +90,34 @@ func (m *migration) create(ctx context.Context, object client.Object, kind strin
 	return m.say(fmt.Sprintf("%s %s is created in namespace %s.", kind, object.GetName(), object.GetNamespace()))
 }
 
-// checkSecrets returns which Secret does not exist. Without the right to read Secrets, the operators report that.
+// checkSecrets returns which Secret does not exist, or has another user or password than that of the source. Without the right to read Secrets, the operators report the former.
 func (m *migration) checkSecrets(ctx context.Context, b v1beta2.EtcdBackup) error {
-	for _, namespace := range []string{b.Namespace, m.flags.request.Namespace} {
-		for _, name := range m.flags.request.Secrets(namespace, b) {
-			if _, err := m.w.Core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+	r, read := m.flags.request, map[client.ObjectKey]*corev1.Secret{}
+	for _, namespace := range []string{b.Namespace, r.Namespace} {
+		for _, name := range append(r.Secrets(namespace, b), r.UserSecrets(b)...) {
+			secret, err := m.w.Core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
 				return fmt.Errorf("Secret %s does not exist in namespace %s. Nothing was changed. Create it first", name, namespace) //nolint:staticcheck // a kind
+			}
+			if err == nil {
+				read[client.ObjectKey{Namespace: namespace, Name: name}] = secret
 			}
 		}
 	}
+	for _, name := range r.UserSecrets(b) {
+		of, to := read[client.ObjectKey{Namespace: b.Namespace, Name: name}], read[client.ObjectKey{Namespace: r.Namespace, Name: name}]
+		if of != nil && to != nil && !sameUser(of.Data, to.Data) {
+			return fmt.Errorf("Secret %s has another user or password in namespace %s than in namespace %s. Nothing was changed. The new cluster has the users of the source, so copy the Secret. If it is for something else, change its name in spec.auth of the source first", //nolint:staticcheck // a kind
+				name, r.Namespace, b.Namespace)
+		}
+	}
 	return nil
+}
+
+// sameUser reports whether two Secrets have the same user and password.
+func sameUser(of, to map[string][]byte) bool {
+	same := func(key string) bool { return etcd.Password(of[key]) == etcd.Password(to[key]) }
+	return same(v1beta2.AuthUsernameKey) && same(v1beta2.AuthPasswordKey)
 }
 
 // print writes the manifests that a run would create.

@@ -38,6 +38,11 @@ func (m *migration) handOver(ctx context.Context) error {
 		case now.Stage > moving.Ready:
 			return nil
 		}
+		if err = m.syncUsers(ctx); apierrors.IsConflict(err) {
+			continue
+		} else if err != nil {
+			return m.ended(ctx, moving.Ready, err)
+		}
 		if err = m.request(ctx); !apierrors.IsConflict(err) {
 			break
 		}

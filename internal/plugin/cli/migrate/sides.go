@@ -72,6 +72,22 @@ func (o sides) version(ctx context.Context) string {
 	return status.Version
 }
 
+// authenticationOn reports whether the source has authentication on. It is false if that is not known.
+func (o sides) authenticationOn(ctx context.Context) bool {
+	if o.request.AuthenticationOn() {
+		return true
+	}
+	source, err := o.openSource(ctx)
+	if err != nil {
+		return false
+	}
+	defer source.close()
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	read, err := source.Accounts(ctx, nil, nil)
+	return read.Enabled || etcd.RefusalOf(err) != etcd.NotRefused
+}
+
 // openSource connects to the source: to a member of an EtcdCluster through the API server, and to endpoints from this machine.
 func (o sides) openSource(ctx context.Context) (side, error) {
 	r := o.request
