@@ -256,3 +256,25 @@ func TestAClockThatWasAheadDelaysNoRestoreTestForDays(t *testing.T) {
 		t.Errorf("%#v", step)
 	}
 }
+
+// Restore tests of many series are spread over time, so that they do not all read their snapshots in the same minute. One whose time has passed is due, and one
+// whose share of the delay has not passed is not.
+func TestARestoreTestIsDueAtItsOwnTimeAfterTheSchedule(t *testing.T) {
+	s := statetest.Series(statetest.Proven(time.Minute), func(s *state.State) {
+		s.Spec.Drill = &v1beta2.DrillPolicy{Schedule: "0 * * * *"}
+		s.Status.LastDrill = &v1beta2.BackupDrill{Time: metav1.NewTime(statetest.T0)}
+		s.Jitter = 20 * time.Minute
+	})
+	first := drillTurn(s)
+	if hour := statetest.T0.Truncate(time.Hour).Add(time.Hour); !first.After(hour) || first.After(hour.Add(s.Jitter)) {
+		t.Fatalf("the first one is due at %s", first)
+	}
+	s.Now = first.Add(-time.Second)
+	if at := drillTurn(s); !at.Equal(first) {
+		t.Errorf("a second before, it is due at %s instead of %s", at, first)
+	}
+	s.Now = first
+	if at := drillTurn(s); at.After(s.Now) {
+		t.Errorf("at its time, it is due at %s", at)
+	}
+}

@@ -47,3 +47,30 @@ func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
 		t.Errorf("foreign members are %+v, and member 2 is %+v", s.ForeignMembers, s.Members[2])
 	}
 }
+
+// A foreign voter is being removed, and a Pod of it may still vote. If it counted twice or not at all, a quorum of voters that the operator did not add would be
+// overlooked, and the cluster would continue beside them.
+func TestAForeignVoterInDoubtCountsOnceWhileNoMemberAnswers(t *testing.T) {
+	foreign := state.ForeignMember{ID: 9}
+	for name, test := range map[string]struct {
+		known    bool
+		removing string
+		more     int
+	}{
+		"it is being removed":                            {false, foreign.ID.String(), 0},
+		"it is being removed, and members answer":        {true, foreign.ID.String(), 0},
+		"nothing is being removed":                       {false, "", 0},
+		"another voter is being removed":                 {false, plantest.NameOf(1), -1},
+		"another voter is being removed, members answer": {true, plantest.NameOf(1), 0},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), func(s *state.State) {
+			s.ForeignMembers = []state.ForeignMember{foreign}
+		})
+		s.MembershipKnown = test.known
+		all := state.VotersBeside(s, s.ForeignMembers)
+		s.Removing = test.removing
+		if voters := state.VotersBeside(s, s.ForeignMembers); voters-all != test.more {
+			t.Errorf("%s: %d voters, and %d without that", name, voters, all)
+		}
+	}
+}
