@@ -74,3 +74,27 @@ func TestAForeignVoterInDoubtCountsOnceWhileNoMemberAnswers(t *testing.T) {
 		}
 	}
 }
+
+// etcd's authentication keeps the operator from reading the membership while a quorum serves. If the operator took that for a lost quorum, it would report lost
+// data to a user whose clients are served.
+func TestAQuorumThatServesBehindAuthenticationIsNoLostQuorum(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  plantest.Change
+		guarded bool
+	}{
+		"one member refuses, and serves":       {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = true, true }), true},
+		"one member refuses, and is not ready": {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = true, false }), false},
+		"no member refuses":                    {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = false, true }), false},
+		"the membership is known": {func(s *state.State) {
+			s.MembershipKnown, s.Members[1].Guarded, s.Members[1].InService = true, true, true
+		}, false},
+		"the cluster was never formed": {func(s *state.State) {
+			s.ClusterID, s.Members[1].Guarded, s.Members[1].InService = "", true, true
+		}, false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), plantest.NoQuorum, test.change)
+		if guarded := state.Guarded(s); guarded != test.guarded {
+			t.Errorf("%s: %t", name, guarded)
+		}
+	}
+}
