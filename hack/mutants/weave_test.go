@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -77,19 +79,20 @@ func main() {
 	}
 }
 
-// build compiles the file as a package of this module, which package on belongs to.
+// build compiles the file as a package of this module, because package on belongs to it. The package exists only as an overlay.
 func build(t *testing.T, content []byte) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "woven")
+	dir := t.TempDir()
+	file, list, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "woven")
+	absent, err := filepath.Abs(filepath.Join("woven", "main.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), content, 0o600); err != nil {
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {absent: file}})
+	if err := errors.Join(err, os.WriteFile(file, content, 0o600), os.WriteFile(list, replace, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "woven")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+dir).CombinedOutput(); err != nil {
+	if out, err := gotool(t.Context(), []string{"build", "-overlay", list, "-o", program, "./woven"}); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, content)
 	}
 	return program

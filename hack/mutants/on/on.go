@@ -1,5 +1,5 @@
-// Package on turns one of the mutants on that hack/mutants has woven into the planners. The code of the project does not import it: a file that
-// imports it exists only as an overlay of the compiler.
+// Package on turns on one of the mutants that hack/mutants has woven into the planners. No file of the project imports it but hack/mutants: the woven
+// files exist only as an overlay of the compiler.
 package on
 
 import (
@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// Number names the variable of the environment that turns a mutant on, and Reached the one with the file to which the numbers of the mutants that a test reaches are written.
+// Number is the variable of the environment that turns a mutant on. Reached is the one with the file to which the numbers of the mutants are written that a
+// test reaches.
 const (
 	Number  = "MUTANT_NUMBER"
 	Reached = "MUTANTS_REACHED"
