@@ -76,3 +76,20 @@ func TestACopyWithoutARangeShowsNone(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The status of a copy is written at most once a minute. A user who restores from it must not read an end that the copy does not have, or one that is older.
+func TestTheEndOfACopyIsReportedOnceAMinute(t *testing.T) {
+	to := func(at time.Duration) []archive.Range {
+		return []archive.Range{{Timeline: 1, From: archive.Point{Revision: 1, At: statetest.T0}, To: archive.Point{Revision: 9, At: statetest.T0.Add(at)}}}
+	}
+	before := CopyRecoverable(nil, to(0), true, statetest.T0)
+	for moved, reported := range map[time.Duration]bool{0: false, ArchiveInterval - time.Second: false, ArchiveInterval: true, -time.Second: true} {
+		got := CopyRecoverable(before, to(moved), true, statetest.T0.Add(time.Hour))
+		if is := got[0].To.Time.Time.Equal(statetest.T0.Add(moved)); moved != 0 && is != reported {
+			t.Errorf("the end has moved by %s, and the status has %s", moved, got[0].To.Time)
+		}
+	}
+	if got := CopyRecoverable(before, to(time.Second), false, statetest.T0); !got[0].To.Time.Time.Equal(statetest.T0.Add(time.Second)) {
+		t.Errorf("the copier does not run, and the status has the end %s", got[0].To.Time)
+	}
+}

@@ -278,3 +278,40 @@ func TestARestoreTestIsDueAtItsOwnTimeAfterTheSchedule(t *testing.T) {
 		t.Errorf("at its time, it is due at %s", at)
 	}
 }
+
+// A user is alerted when a series has missed two snapshots. An alert about a series that is suspended, or about a single snapshot, would be wrong.
+func TestASeriesIsOverdueAfterTwoMissedSnapshots(t *testing.T) {
+	at := time.Date(2026, 1, 1, 9, 30, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		s    state.State
+		want time.Time
+	}{
+		"each hour":            {statetest.Cron("0 * * * *"), time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)},
+		"suspended":            {statetest.Cron("0 * * * *", statetest.Suspends), time.Time{}},
+		"a single snapshot":    {statetest.One(), time.Time{}},
+		"not a valid schedule": {statetest.Cron("99 * * * *"), time.Time{}},
+	} {
+		if got := OverdueSince(test.s, at); !got.Equal(test.want) {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// The second location has the newest snapshot only if its content and its time are those of the newest one. Otherwise the copy is never made.
+func TestACopyIsTheSameSnapshotOnlyIfContentAndTimeAreTheSame(t *testing.T) {
+	of := func(sha, at string) *v1beta2.Snapshot { return &v1beta2.Snapshot{SHA256: sha, CreatedAt: at} }
+	newest := of("a", "2026-01-01T10:00:00Z")
+	for name, test := range map[string]struct {
+		copy *v1beta2.Snapshot
+		is   bool
+	}{
+		"there is no copy": {nil, false},
+		"the same":         {of("a", "2026-01-01T10:00:00Z"), true},
+		"another content":  {of("b", "2026-01-01T10:00:00Z"), false},
+		"another time":     {of("a", "2026-01-01T09:00:00Z"), false},
+	} {
+		if is := Copied(&v1beta2.BackupCopies{Newest: test.copy}, newest); is != test.is {
+			t.Errorf("%s: it is the same: %t", name, is)
+		}
+	}
+}

@@ -240,3 +240,18 @@ func TestAUserGetsNoSecretWithoutACertificate(t *testing.T) {
 		t.Errorf("the Secret has the keys %v", slices.Sorted(maps.Keys(after.Data)))
 	}
 }
+
+// An event says why the operator writes the Secret of a user.
+func TestTheCauseOfACertificateOfAUserIsTheRightOne(t *testing.T) {
+	w := newRotation(t, 1, issuedFor(time.Hour))
+	w.certify()
+	held := w.m.Users
+	w.s.Now = w.s.Now.Add(time.Minute)
+	w.issueUser()
+	for cause, users := range map[string]map[string]*material.Secret{"it has none yet": nil, "cert-manager issued a new one": held} {
+		w.m.Users = users
+		if due, _ := material.JudgeUsers(w.m, w.s); len(due) != 1 || !strings.HasPrefix(due[0].Cause, cause) {
+			t.Errorf("%+v, want %s", due, cause)
+		}
+	}
+}
