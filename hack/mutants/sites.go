@@ -12,10 +12,18 @@ import (
 	"strings"
 )
 
-// mutant is a piece of a file and what replaces it.
+// mutant is a change of a file. woven are the pieces of text that turn it on or off while the program runs, with %d for its number.
 type mutant struct {
-	start, end, line int // bytes of the file, and the line of the first
-	old, new         string
+	line     int // of the first byte that changes
+	old, new string
+	woven    []piece
+}
+
+// piece replaces the bytes from start to end of a file. Most have none, and stand before or after an expression.
+type piece struct {
+	start, end int
+	text       string
+	after      bool
 }
 
 func (m mutant) String() string { return fmt.Sprintf("%s becomes %s", oneLine(m.old), oneLine(m.new)) }
@@ -27,11 +35,6 @@ func oneLine(code string) string {
 		code = code[:most] + "…"
 	}
 	return "`" + code + "`"
-}
-
-// apply returns the file with the replacement.
-func (m mutant) apply(content []byte) []byte {
-	return []byte(string(content[:m.start]) + m.new + string(content[m.end:]))
 }
 
 // mutantsOf returns all mutants of a planner.
@@ -60,11 +63,14 @@ func mutantsOf(p planner) (all []drawn, err error) {
 	return all, err
 }
 
-// swapped are operators and what each becomes. A quorum is off by one if + becomes -.
-var swapped = map[token.Token]token.Token{
-	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
-	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
-	token.ADD: token.SUB, token.SUB: token.ADD,
+// swapped are operators, what each becomes, and the function of package on that does either. A quorum is off by one if + becomes -.
+var swapped = map[token.Token]struct {
+	by       token.Token
+	function string
+}{
+	token.LSS: {token.LEQ, "Less"}, token.LEQ: {token.LSS, "AtMost"}, token.GTR: {token.GEQ, "More"}, token.GEQ: {token.GTR, "AtLeast"},
+	token.EQL: {token.NEQ, "Not"}, token.NEQ: {token.EQL, "Not"}, token.LAND: {token.LOR, "And"}, token.LOR: {token.LAND, "Or"},
+	token.ADD: {token.SUB, "Plus"}, token.SUB: {token.ADD, "Minus"},
 }
 
 // mutate returns the mutants of a file.
@@ -77,16 +83,17 @@ func mutate(content []byte) ([]mutant, error) {
 	s := source{files.File(parsed.Pos()), content, nil}
 	ast.Inspect(parsed, func(node ast.Node) bool {
 		switch node := node.(type) {
+		case *ast.GenDecl:
+			return node.Tok != token.CONST
 		case *ast.BinaryExpr:
-			if other, is := swapped[node.Op]; is {
-				s.replace(node.OpPos, node.OpPos+token.Pos(len(node.Op.String())), other.String())
-			}
+			s.operator(node)
 		case *ast.IfStmt:
-			s.replace(node.Cond.Pos(), node.Cond.End(), "!("+s.text(node.Cond)+")")
+			text := s.text(node.Cond)
+			s.wrap(node.Cond, text, "!("+text+")", "Not(%d, ")
 		case *ast.ReturnStmt:
 			for _, result := range node.Results {
 				if name, is := result.(*ast.Ident); is && (name.Name == "true" || name.Name == "false") {
-					s.replace(name.Pos(), name.End(), fmt.Sprint(name.Name != "true"))
+					s.wrap(name, name.Name, fmt.Sprint(name.Name != "true"), "Not(%d, ")
 				}
 			}
 		case *ast.CompositeLit:
@@ -108,9 +115,42 @@ func (s *source) text(node ast.Node) string {
 	return string(s.content[s.file.Offset(node.Pos()):s.file.Offset(node.End())])
 }
 
-func (s *source) replace(from, to token.Pos, by string) {
-	start, end := s.file.Offset(from), s.file.Offset(to)
-	s.found = append(s.found, mutant{start, end, s.file.Line(from), string(s.content[start:end]), by})
+// wrap adds a mutant that hands the expression to a function of package on.
+func (s *source) wrap(node ast.Node, old, by, call string) {
+	start, end := s.file.Offset(node.Pos()), s.file.Offset(node.End())
+	s.found = append(s.found, mutant{s.file.Line(node.Pos()), old, by, []piece{{start, start, "mutantsOn." + call, false}, {end, end, ")", true}}})
+}
+
+func (s *source) operator(node *ast.BinaryExpr) {
+	other, is := swapped[node.Op]
+	if !is || node.Op == token.ADD && isText(node) {
+		return
+	}
+	s.wrap(node, node.Op.String(), other.by.String(), other.function+"(%d, ")
+	m := &s.found[len(s.found)-1]
+	m.line = s.file.Line(node.OpPos)
+	between, start := "", s.file.Offset(node.OpPos)
+	switch node.Op {
+	case token.EQL, token.NEQ:
+		return
+	case token.LAND, token.LOR:
+		between = ", func() bool { return ("
+		m.woven[1].text = ") })"
+	default:
+		between = ", "
+	}
+	m.woven = append(m.woven, piece{start, start + len(node.Op.String()), between, false})
+}
+
+// isText reports if a text is added, which cannot be subtracted.
+func isText(added ast.Expr) bool {
+	switch added := added.(type) {
+	case *ast.BinaryExpr:
+		return added.Op == token.ADD && (isText(added.X) || isText(added.Y))
+	case *ast.BasicLit:
+		return added.Kind == token.STRING
+	}
+	return false
 }
 
 // rules adds the mutants of a list of rules: one is missing, or stands behind the next one.
@@ -119,14 +159,13 @@ func (s *source) rules(list *ast.CompositeLit) {
 		return
 	}
 	for i, element := range list.Elts {
-		end := element.End()
-		if s.content[s.file.Offset(end)] == ',' {
-			end++
-		}
-		s.replace(element.Pos(), end, "")
+		text, line := s.text(element), s.file.Line(element.Pos())
+		s.wrap(list, text, "", fmt.Sprintf("Without(%%d, %d, ", i))
+		s.found[len(s.found)-1].line = line
 		if i+1 < len(list.Elts) {
-			next := list.Elts[i+1]
-			s.replace(element.Pos(), next.End(), s.text(next)+", "+s.text(element))
+			next := s.text(list.Elts[i+1])
+			s.wrap(list, text+", "+next, next+", "+text, fmt.Sprintf("Swapped(%%d, %d, ", i))
+			s.found[len(s.found)-1].line = line
 		}
 	}
 }

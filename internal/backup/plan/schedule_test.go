@@ -256,3 +256,62 @@ func TestAClockThatWasAheadDelaysNoRestoreTestForDays(t *testing.T) {
 		t.Errorf("%#v", step)
 	}
 }
+
+// Restore tests of many series are spread over time, so that they do not all read their snapshots in the same minute. One whose time has passed is due, and one
+// whose share of the delay has not passed is not.
+func TestARestoreTestIsDueAtItsOwnTimeAfterTheSchedule(t *testing.T) {
+	s := statetest.Series(statetest.Proven(time.Minute), func(s *state.State) {
+		s.Spec.Drill = &v1beta2.DrillPolicy{Schedule: "0 * * * *"}
+		s.Status.LastDrill = &v1beta2.BackupDrill{Time: metav1.NewTime(statetest.T0)}
+		s.Jitter = 20 * time.Minute
+	})
+	first := drillTurn(s)
+	if hour := statetest.T0.Truncate(time.Hour).Add(time.Hour); !first.After(hour) || first.After(hour.Add(s.Jitter)) {
+		t.Fatalf("the first one is due at %s", first)
+	}
+	s.Now = first.Add(-time.Second)
+	if at := drillTurn(s); !at.Equal(first) {
+		t.Errorf("a second before, it is due at %s instead of %s", at, first)
+	}
+	s.Now = first
+	if at := drillTurn(s); at.After(s.Now) {
+		t.Errorf("at its time, it is due at %s", at)
+	}
+}
+
+// A user is alerted when a series has missed two snapshots. An alert about a series that is suspended, or about a single snapshot, would be wrong.
+func TestASeriesIsOverdueAfterTwoMissedSnapshots(t *testing.T) {
+	at := time.Date(2026, 1, 1, 9, 30, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		s    state.State
+		want time.Time
+	}{
+		"each hour":            {statetest.Cron("0 * * * *"), time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)},
+		"suspended":            {statetest.Cron("0 * * * *", statetest.Suspends), time.Time{}},
+		"a single snapshot":    {statetest.One(), time.Time{}},
+		"not a valid schedule": {statetest.Cron("99 * * * *"), time.Time{}},
+	} {
+		if got := OverdueSince(test.s, at); !got.Equal(test.want) {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// The second location has the newest snapshot only if its content and its time are those of the newest one. Otherwise the copy is never made.
+func TestACopyIsTheSameSnapshotOnlyIfContentAndTimeAreTheSame(t *testing.T) {
+	of := func(sha, at string) *v1beta2.Snapshot { return &v1beta2.Snapshot{SHA256: sha, CreatedAt: at} }
+	newest := of("a", "2026-01-01T10:00:00Z")
+	for name, test := range map[string]struct {
+		copy *v1beta2.Snapshot
+		is   bool
+	}{
+		"there is no copy": {nil, false},
+		"the same":         {of("a", "2026-01-01T10:00:00Z"), true},
+		"another content":  {of("b", "2026-01-01T10:00:00Z"), false},
+		"another time":     {of("a", "2026-01-01T09:00:00Z"), false},
+	} {
+		if is := Copied(&v1beta2.BackupCopies{Newest: test.copy}, newest); is != test.is {
+			t.Errorf("%s: it is the same: %t", name, is)
+		}
+	}
+}

@@ -60,6 +60,65 @@ func TestThePlantedBugsOfWhatOthersSign(t *testing.T) {
 	}
 }
 
+// A user reads why the operator writes the Secret of the CA.
+func TestTheCauseNamesWhatTheSecretOfACALacks(t *testing.T) {
+	for cause, change := range map[string]func(*rotation){
+		"":                                  func(*rotation) {},
+		"it has no tls.crt and tls.key yet": func(w *rotation) { delete(w.m.CA.Data, "tls.crt"); delete(w.m.CA.Data, "tls.key") },
+		"another CA signs the certificates of clients now": func(w *rotation) { w.m.CA.Data["tls.key"] = []byte("x") },
+		"no key is known of the CA that signed the certificate of clients": func(w *rotation) {
+			authority, err := material.NewCA(w.s)
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.m.CA.Data = (material.Material{}).NewAuthority(authority)
+		},
+	} {
+		w := newRotation(t, 1, managedFor(time.Hour))
+		change(w)
+		if got := w.m.Judge(w.s, state.Certificates{}).CA.Incomplete; got != cause {
+			t.Errorf("the cause is %q, want %q", got, cause)
+		}
+	}
+}
+
+// A clock was ahead when the operator replaced a CA, so the new CA is not valid yet. Certificates that are due must be issued by the CA from before, or clients lose
+// access.
+func TestACAFromBeforeSignsWhileTheNewOneIsNotValid(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(w *rotation, before *pki.CA)
+		signs  bool
+	}{
+		"the current CA is valid": {func(*rotation, *pki.CA) {}, true},
+		"the CA from before is valid": {func(w *rotation, before *pki.CA) {
+			w.m.CA.Data[material.CACertKey], w.m.CA.Data[material.CAKeyKey] = w.laterCA()
+			w.m.CA.Data[material.PreviousCACertKey], w.m.CA.Data[material.PreviousCAKeyKey] = before.Cert, before.Key
+		}, true},
+		"no CA is valid": {func(w *rotation, _ *pki.CA) {
+			w.m.CA.Data[material.CACertKey], w.m.CA.Data[material.CAKeyKey] = w.laterCA()
+		}, false},
+	} {
+		w := newRotation(t, 1, managedFor(time.Hour))
+		before, err := material.Current(w.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.change(w, before)
+		if invalid := w.m.Judge(w.s, state.Certificates{}).CA.Invalid; invalid == test.signs {
+			t.Errorf("%s: the CA is invalid: %t", name, invalid)
+		}
+	}
+}
+
+// laterCA is a CA that is valid from tomorrow on.
+func (w *rotation) laterCA() (cert, key []byte) {
+	later, err := pki.NewCA("later", w.s.Now.Add(24*time.Hour), 10000*time.Hour)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return later.Cert, later.Key
+}
+
 // The Secret of a CA that an earlier release made has no tls.crt. One from a backup has that of another CA.
 func TestTheSecretOfACAIsCompleted(t *testing.T) {
 	for name, test := range map[string]struct {

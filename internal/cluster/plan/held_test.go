@@ -83,3 +83,20 @@ func TestTheDeletionOfAStoppedPodIsNotHeldForHoursIfTheClockWasAhead(t *testing.
 		}
 	}
 }
+
+// Another party reversed a step three times, and has stopped. Twenty minutes later a repetition is a new one: otherwise each later change of the Services would be
+// delayed by ten minutes.
+func TestARepetitionAfterTwentyMinutesIsANewOne(t *testing.T) {
+	for later, held := range map[time.Duration]bool{20*time.Minute - time.Second: true, 20 * time.Minute: false, time.Hour: false} {
+		var repeats Repeats
+		s := stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false })
+		step := Plan(s)
+		for range repeatsBeforeHold {
+			repeats.Did(s, step, 1, s.Now)
+		}
+		repeats.Did(s, step, 1, s.Now.Add(later))
+		if is := len(repeats.Held(1, s.Now.Add(later))) == 1; is != held {
+			t.Errorf("after %s: the step is held: %t", later, is)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
@@ -67,5 +68,19 @@ func TestCertificatesDoNotExpireWhileTheClocksDifferForEver(t *testing.T) {
 				t.Errorf("the CA was not replaced (%v)", err)
 			}
 		})
+	}
+}
+
+// The clocks differ, and the CA expires before all certificates that it has signed are due. If the operator waited for the clocks, no client would be accepted any more.
+func TestACAThatIsAboutToExpireIsReplacedAlthoughTheClocksDiffer(t *testing.T) {
+	days := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * 24 * time.Hour} }
+	spec := &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{Duration: days(20), RenewBefore: days(2), CADuration: days(60), CARenewBefore: days(58)}}
+	w := newRotation(t, 1, spec)
+	for passed, urgent := range map[time.Duration]bool{24 * time.Hour: false, 15 * 24 * time.Hour: false, 32 * 24 * time.Hour: true} {
+		w.s.Now = noon.Add(passed)
+		w.s.ServerAhead = time.Hour
+		if is := w.m.Judge(w.s, state.Certificates{}).Urgent; is != urgent {
+			t.Errorf("after %s, it is urgent: %t", passed, is)
+		}
 	}
 }

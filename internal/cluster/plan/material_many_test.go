@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -54,6 +55,26 @@ func selfSigned(t *testing.T, intermediates int) (cert, key []byte) {
 	}
 	cert = append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), sameName(t, intermediates)...)
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
+}
+
+// A user must know which Secret has too many CA certificates, whichever it is. Otherwise the operator would compare them for minutes.
+func TestEachSecretWithTooManyCAsIsNamed(t *testing.T) {
+	cas := sameName(t, 2000)
+	for name, add := range map[string]func(m *material.Material){
+		"example-ca": func(m *material.Material) { m.CA.Data[material.PreviousCACertKey] = cas },
+		"example" + state.Usages[1].Suffix: func(m *material.Material) {
+			m.HandedOut[state.Usages[1].Name].Data[state.Usages[1].CaKey] = cas
+		},
+		"of Certificate example" + state.Usages[1].Certificate: func(m *material.Material) {
+			m.Issued = map[string]*material.Secret{state.Usages[1].Name: {Data: map[string][]byte{material.IssuedCAKey: cas}}}
+		},
+	} {
+		w := newRotation(t, 1, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}})
+		add(&w.m)
+		if problem := w.m.TooMany(w.s); !strings.Contains(problem, "Secret "+name+" ") {
+			t.Errorf("%s: %q", name, problem)
+		}
+	}
 }
 
 // A tenant wrote many CA certificates of one name into the Secrets of a cluster. One pass checked each certificate with each CA for more than a

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
@@ -84,6 +85,49 @@ func TestNoReportHidesAChangeThatAnotherPartyReverses(t *testing.T) {
 			if ready || !stalled {
 				t.Errorf("%s, and %s: Ready=%t, Stalled=%t", what, name, ready, stalled)
 			}
+		}
+	}
+}
+
+// A user reads since when a cluster has not been Ready. A time that changes without a change of the condition also writes the status in each pass.
+func TestAConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
+	of := func(is metav1.ConditionStatus, at time.Time) v1beta2.EtcdClusterStatus {
+		return v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: v1beta2.ConditionReady, Status: is, LastTransitionTime: metav1.NewTime(at)}}}
+	}
+	before := of(metav1.ConditionFalse, noon)
+	for is, want := range map[metav1.ConditionStatus]time.Time{metav1.ConditionFalse: noon, metav1.ConditionTrue: noon.Add(time.Hour)} {
+		status := of(is, noon.Add(time.Hour))
+		KeepTransitions(&status, before)
+		if at := status.Conditions[0].LastTransitionTime.Time; !at.Equal(want) {
+			t.Errorf("%s: the last transition was at %s, want %s", is, at, want)
+		}
+	}
+}
+
+// The API server refuses the object of an earlier step. What the status said before must still be there, and be separated from the refusal.
+func TestARefusedObjectHidesNoEarlierReport(t *testing.T) {
+	for before, want := range map[string]string{"": "it is refused", "Member a is starting.": "it is refused. Meanwhile: Member a is starting."} {
+		status := v1beta2.EtcdClusterStatus{Reason: before}
+		NoteRefused(&status, "it is refused", v1beta2.ReasonReconcileError, 1, noon)
+		if status.Reason != want || meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
+			t.Errorf("%q: the status says %q, conditions %+v", before, status.Reason, status.Conditions)
+		}
+	}
+	var status v1beta2.EtcdClusterStatus
+	NoteRefused(&status, "it is refused", v1beta2.ReasonPodFailing, 1, noon)
+	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
+		t.Errorf("a person must correct it, and the conditions are %+v", status.Conditions)
+	}
+}
+
+// The API server refuses to delete the object of a Pod that has stopped. A user who reads that of a Pod that is not there would look for a cause that is none.
+func TestARefusedDeletionIsReportedWhileTheStoppedPodIsThere(t *testing.T) {
+	for pod, reported := range map[state.PodState]bool{state.PodEnded: true, state.PodDeleting: true, state.PodRunning: false, state.PodNone: false} {
+		s := stateWith(formed, members(3))
+		s.Members[1].Pod = pod
+		s.Held = []state.Held{{Pod: s.Members[1].Name, Refused: "a webhook forbids it", Until: noon.Add(time.Minute)}}
+		if said := RefusedStop(s); strings.Contains(said, "a webhook forbids it") != reported {
+			t.Errorf("%v: %q", pod, said)
 		}
 	}
 }

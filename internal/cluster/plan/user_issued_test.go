@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +201,57 @@ func TestTheStatusSaysWhyAUserOfCertManagerHasNone(t *testing.T) {
 		}
 		if said, is := certificates.UncertifiedUsers(s).(steps.Wait); !is || said.Reason != reason || !strings.Contains(said.Message, "shop") {
 			t.Errorf("%s: the status says %+v", reason, said)
+		}
+	}
+}
+
+// An old CA is removed some time after users got certificates of the next one. A renewal by the same CA must not begin that time again, or the old CA would be
+// trusted without an end.
+func TestARenewalByTheSameCADoesNotDelayTheEndOfAnOldOne(t *testing.T) {
+	const since = v1beta2.Group + "/certificate-since"
+	w := newRotation(t, 1, issuedFor(time.Hour))
+	w.certify()
+	held := w.m.Users["shop"].Annotations[since]
+	w.s.Now = w.s.Now.Add(time.Minute)
+	w.issueUser()
+	after, err := material.NewUserSecret(w.m, w.s, "shop", steps.WriteUserCertificates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held == "" || after.Annotations[since] != held {
+		t.Errorf("the certificate counts from %q, and before from %q", after.Annotations[since], held)
+	}
+	if bytes.Equal(after.Data["tls.crt"], w.m.Users["shop"].Data["tls.crt"]) {
+		t.Error("the certificate was not renewed")
+	}
+}
+
+// A user without a certificate and a CA that cannot sign: the operator must report that, and not hand out a Secret without a certificate.
+func TestAUserGetsNoSecretWithoutACertificate(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	w.certify()
+	held := w.m.Users["shop"]
+	delete(w.m.CA.Data, material.CAKeyKey)
+	if after, err := material.NewUserSecret(w.m, w.s, "shop", steps.WriteUserCertificates{}); err != nil || !bytes.Equal(after.Data["tls.crt"], held.Data["tls.crt"]) {
+		t.Errorf("a certificate that the user has is not kept: %v", err)
+	}
+	delete(w.m.Users, "shop")
+	if after, err := material.NewUserSecret(w.m, w.s, "shop", steps.WriteUserCertificates{}); err == nil {
+		t.Errorf("the Secret has the keys %v", slices.Sorted(maps.Keys(after.Data)))
+	}
+}
+
+// An event says why the operator writes the Secret of a user.
+func TestTheCauseOfACertificateOfAUserIsTheRightOne(t *testing.T) {
+	w := newRotation(t, 1, issuedFor(time.Hour))
+	w.certify()
+	held := w.m.Users
+	w.s.Now = w.s.Now.Add(time.Minute)
+	w.issueUser()
+	for cause, users := range map[string]map[string]*material.Secret{"it has none yet": nil, "cert-manager issued a new one": held} {
+		w.m.Users = users
+		if due, _ := material.JudgeUsers(w.m, w.s); len(due) != 1 || !strings.HasPrefix(due[0].Cause, cause) {
+			t.Errorf("%+v, want %s", due, cause)
 		}
 	}
 }

@@ -92,3 +92,20 @@ func names(n int, prefix string) (all []string) {
 	}
 	return all
 }
+
+// Users are removed one after the other. If the status forgot the earlier ones, a restore of a snapshot that has them would give them access again.
+func TestEachRemovedUserIsRememberedOnce(t *testing.T) {
+	policy := v1beta2.AuthPolicy{}
+	for _, name := range []string{"a", "b", "c"} {
+		policy.Users = append(policy.Users, v1beta2.AuthUser{Name: name, Roles: []string{"root"}})
+	}
+	s, f := managed(*policy.DeepCopy()), newFake()
+	settle(t, &s, f, nil)
+	for _, left := range []int{2, 1, 2, 1} { // b is removed twice
+		s.Spec.Auth.Users = policy.DeepCopy().Users[:left]
+		settle(t, &s, f, nil)
+	}
+	if want := []string{"c", "b"}; !slices.Equal(s.AccountRecord.RemovedUsers, want) {
+		t.Errorf("the status remembers %q, want %q", s.AccountRecord.RemovedUsers, want)
+	}
+}

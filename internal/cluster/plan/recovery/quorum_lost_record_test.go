@@ -1,7 +1,9 @@
 package recovery_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -38,4 +40,33 @@ func TestALostQuorumWithoutDataAndRecordIsReportedAsLostData(t *testing.T) {
 			plantest.StateWith(plantest.Formed, plantest.Members(1), plantest.NoQuorum, noRecord, func(s *state.State) { s.Members = nil }, plantest.Asked), plantest.Begins("back", "uid-back"),
 		},
 	}.Run(t, plan.Plan)
+}
+
+// The status may be from before the promotion of a learner, which has acknowledged writes since. Without the wait these are lost. A wait without need keeps a
+// cluster down.
+func TestARecoveryWaitsForALearnerOnlyIfItMayVoteAndKnowsMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*state.State)
+		waits  bool
+	}{
+		"the record has it as a learner":   {func(*state.State) {}, true},
+		"a person has chosen the survivor": {func(s *state.State) { s.Witness = plantest.NameOf(0) }, false},
+		"it says that it is a learner":     {func(s *state.State) { s.Members[3].Learner = true }, false},
+		"the record does not have it":      {func(s *state.State) { s.KnownLearners = nil }, false},
+		"it knows as much as the survivor": {func(s *state.State) { s.Members[3].RaftIndex = 42 }, false},
+		"its data is lost":                 {plantest.With(3, plantest.Gone), false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(4), plantest.NoQuorum, plantest.Consenting, plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone))
+		for i, index := range map[int]uint64{0: 42, 3: 100} {
+			plantest.With(i, plantest.Pod(state.PodRunning), plantest.Knows(index, 1))(&s)
+			s.Members[i].UnreadySince = plantest.Noon.Add(-time.Hour)
+		}
+		s.KnownVoters, s.KnownLearners = []string{plantest.NameOf(0), plantest.NameOf(1), plantest.NameOf(2)}, []string{plantest.NameOf(3)}
+		test.change(&s)
+		step := plan.Plan(s)
+		wait, is := step.(steps.Wait)
+		if waits := is && strings.Contains(wait.Message, "The status says that "+plantest.NameOf(3)+" is a learner"); waits != test.waits {
+			t.Errorf("%s: %T %+v", name, step, step)
+		}
+	}
 }

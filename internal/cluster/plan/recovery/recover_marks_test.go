@@ -108,3 +108,21 @@ func TestAMarkedVolumeOfARemovedMemberLeavesTheStatusTrue(t *testing.T) {
 		t.Errorf("in doubt are %v", state.MemberNames(recovery.InDoubt(s)))
 	}
 }
+
+// Etcd's data and the status are lost, as after a restore of the API server. If the operator started a member whose volume has a mark without a time, the cluster
+// could continue from data that an earlier recovery had replaced.
+func TestAMarkWithoutATimeCountsIfTheStatusNamesNoVoter(t *testing.T) {
+	for name, test := range map[string]struct {
+		voters []string
+		waits  bool
+	}{
+		"no voter is known":    {nil, true},
+		"the voters are known": {[]string{plantest.NameOf(0), plantest.NameOf(1), plantest.NameOf(2)}, false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(1, plantest.MarkedByRecovery, plantest.WithoutPod))
+		s.KnownVoters = test.voters
+		if _, waits := recovery.WaitForMarked(s).(steps.Wait); waits != test.waits {
+			t.Errorf("%s: the operator waits for a person: %t", name, waits)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // the Pod of the survivor without the flag has no node (drained); a person follows the advice and deletes the claim.
@@ -116,5 +117,28 @@ func TestAMemberThatStillReadsItsDataIsNotPassedOver(t *testing.T) {
 	plantest.With(1, plantest.Silent, plantest.UnreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex, m.EtcdSince = 2, plantest.Noon.Add(-time.Second) })(&s) // etcd began 1 s ago, and has 50
 	if begin, is := plan.Plan(s).(steps.BeginRecovery); is {
 		t.Errorf("%s", steps.Describe(s, begin).Message)
+	}
+}
+
+// The operator asks a survivor if it was restarted alone. A survivor that serves has answered in another way, and its user must not be asked for a permission that
+// nothing needs.
+func TestOnlyASurvivorThatRefusesAndDoesNotServeIsReportedAsRefusing(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal  etcd.Refusal
+		serving  bool
+		reported bool
+	}{
+		"it refuses":                        {etcd.RefusedRole, false, true},
+		"it refuses, and serves":            {etcd.RefusedRole, true, false},
+		"it does not answer, and is silent": {etcd.NotRefused, false, false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.Consenting)
+		plantest.ForcedAgo(&s, 0, time.Hour)
+		plantest.Pod(state.PodRunning)(&s.Members[0])
+		s.Members[0].Refusal, s.Members[0].Serving, s.Members[0].Start = test.refusal, test.serving, state.StartRejoin
+		wait, is := plan.Plan(s).(steps.Wait)
+		if reported := is && wait.Reason == v1beta2.ReasonEtcdAccessDenied; reported != test.reported {
+			t.Errorf("%s: %T %+v", name, plan.Plan(s), plan.Plan(s))
+		}
 	}
 }

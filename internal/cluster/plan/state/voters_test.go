@@ -47,3 +47,54 @@ func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
 		t.Errorf("foreign members are %+v, and member 2 is %+v", s.ForeignMembers, s.Members[2])
 	}
 }
+
+// A foreign voter is being removed, and a Pod of it may still vote. If it counted twice or not at all, a quorum of voters that the operator did not add would be
+// overlooked, and the cluster would continue beside them.
+func TestAForeignVoterInDoubtCountsOnceWhileNoMemberAnswers(t *testing.T) {
+	foreign := state.ForeignMember{ID: 9}
+	for name, test := range map[string]struct {
+		known    bool
+		removing string
+		more     int
+	}{
+		"it is being removed":                            {false, foreign.ID.String(), 0},
+		"it is being removed, and members answer":        {true, foreign.ID.String(), 0},
+		"nothing is being removed":                       {false, "", 0},
+		"another voter is being removed":                 {false, plantest.NameOf(1), -1},
+		"another voter is being removed, members answer": {true, plantest.NameOf(1), 0},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), func(s *state.State) {
+			s.ForeignMembers = []state.ForeignMember{foreign}
+		})
+		s.MembershipKnown = test.known
+		all := state.VotersBeside(s, s.ForeignMembers)
+		s.Removing = test.removing
+		if voters := state.VotersBeside(s, s.ForeignMembers); voters-all != test.more {
+			t.Errorf("%s: %d voters, and %d without that", name, voters, all)
+		}
+	}
+}
+
+// etcd's authentication keeps the operator from reading the membership while a quorum serves. If the operator took that for a lost quorum, it would report lost
+// data to a user whose clients are served.
+func TestAQuorumThatServesBehindAuthenticationIsNoLostQuorum(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  plantest.Change
+		guarded bool
+	}{
+		"one member refuses, and serves":       {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = true, true }), true},
+		"one member refuses, and is not ready": {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = true, false }), false},
+		"no member refuses":                    {plantest.With(1, func(m *state.Member) { m.Guarded, m.InService = false, true }), false},
+		"the membership is known": {func(s *state.State) {
+			s.MembershipKnown, s.Members[1].Guarded, s.Members[1].InService = true, true, true
+		}, false},
+		"the cluster was never formed": {func(s *state.State) {
+			s.ClusterID, s.Members[1].Guarded, s.Members[1].InService = "", true, true
+		}, false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3), plantest.NoQuorum, test.change)
+		if guarded := state.Guarded(s); guarded != test.guarded {
+			t.Errorf("%s: %t", name, guarded)
+		}
+	}
+}

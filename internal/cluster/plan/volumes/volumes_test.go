@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
@@ -116,4 +117,32 @@ func TestPlanVolumes(t *testing.T) {
 			plantest.StateWith(plantest.Formed, plantest.Members(3), plantest.Retained, plantest.NoQuorum), steps.KeepVolume{Name: plantest.NameOf(0), Keep: true},
 		},
 	}.Run(t, plan.Plan)
+}
+
+// A user who is warned without need raises the request of a volume for nothing, and one who is not warned in time has members that cannot start.
+func TestAVolumeIsCalledTooSmallOnlyIfItsSizeAndTheQuotaAreKnown(t *testing.T) {
+	const gib = int64(1) << 30
+	for name, test := range map[string]struct {
+		there                 state.VolumeState
+		capacity, size, quota int64
+		warns                 bool
+	}{
+		"it is too small for the quota":             {state.VolumePresent, 8 * gib, gib, 8 * gib, true},
+		"it is large enough":                        {state.VolumePresent, 11 * gib, gib, 8 * gib, false},
+		"it is exactly large enough":                {state.VolumePresent, 11 * gib, gib, 8 * gib, false},
+		"its size is not known":                     {state.VolumePresent, 0, gib, 8 * gib, false},
+		"the quota is not known":                    {state.VolumePresent, gib / 2, gib / 8, 0, false},
+		"it is not there":                           {state.VolumeNone, 8 * gib, gib, 8 * gib, false},
+		"the database has more than half of it":     {state.VolumePresent, 2 * gib, gib + 1, gib / 2, true},
+		"the database has half of it":               {state.VolumePresent, 2 * gib, gib, gib / 2, false},
+		"the database fits with the logs beside it": {state.VolumePresent, 4 * gib, 3 * gib, gib / 2, false},
+	} {
+		s := plantest.StateWith(plantest.Formed, plantest.Members(3))
+		for i := range s.Members {
+			s.Members[i].Volume, s.Members[i].VolumeCapacity, s.Members[i].DBSize, s.Members[i].PodQuota = test.there, test.capacity, test.size, &test.quota
+		}
+		if step := volumes.WarnOfFullVolumes(s); (step != nil) != test.warns {
+			t.Errorf("%s: %+v", name, step)
+		}
+	}
 }
