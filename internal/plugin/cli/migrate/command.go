@@ -159,6 +159,12 @@ func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) err
 	if why := r.StrangeStore(); why != "" && restore == nil {
 		return fmt.Errorf("%s. Nothing was changed", why)
 	}
+	return m.checkVersionAndUsers(ctx, restore)
+}
+
+// checkVersionAndUsers refuses a source that no standby follows, and one whose users the new cluster would refuse.
+func (m *migration) checkVersionAndUsers(ctx context.Context, restore *v1beta2.EtcdRestore) error {
+	r := m.flags.request
 	m.version = m.sides().version(ctx)
 	if why := r.Unsupported(m.version); why != "" && restore == nil {
 		return fmt.Errorf("%s\nNothing was changed", strings.TrimSuffix(why, "."))
