@@ -38,7 +38,7 @@ func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step steps.St
 		if err := c.Times.ConfirmOver(ctx, v, step.Name); err != nil {
 			return err
 		}
-		return c.confirmNotRestored(ctx, v, step.Name)
+		return confirmNotRestored(ctx, c.Lists, v, step.Name)
 	case steps.CreateMember:
 		if step.Waits {
 			return c.confirmUnused(ctx, v, step.Name)

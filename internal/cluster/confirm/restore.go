@@ -101,12 +101,12 @@ func (c *Confirmer) ConfirmCancelled(ctx context.Context, v *view.View) error {
 
 // confirmNotRestored fails if an EtcdRestore names a volume that was set aside and is to be deleted. The cache may not show it yet, and the volume may be the
 // last copy of what a person wants back.
-func (c *Confirmer) confirmNotRestored(ctx context.Context, v *view.View, name string) error {
+func confirmNotRestored(ctx context.Context, l *kubecache.Lists, v *view.View, name string) error {
 	if _, aside := volumes.KeptUntil(v.State, name); !aside {
 		return nil
 	}
 	named := false
-	err := kubecache.EachPage(ctx, c.APIReader, c.Gate, v.Namespace, &v1beta2.EtcdRestoreList{}, func(page *v1beta2.EtcdRestoreList) bool {
+	err := kubecache.EachPage(ctx, l.APIReader, l.Gate, v.Namespace, &v1beta2.EtcdRestoreList{}, func(page *v1beta2.EtcdRestoreList) bool {
 		named = named || slices.Contains(restore.VolumesOf(&v.State, page.Items), name)
 		return !named
 	})
