@@ -46,7 +46,7 @@ func (p *podActs) actOnPods(ctx context.Context, v *view.View, step steps.Step) 
 		if err := p.rehearsals.RehearseSuccessor(ctx, v, step); err != nil {
 			return err
 		}
-		p.leave(ctx, v, step)
+		leave(ctx, p.confirmer.Connections, v, step)
 		if step.Briefly {
 			return p.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(pods.StopGrace))
 		}
@@ -68,13 +68,13 @@ const leaveTimeout = 500 * time.Millisecond
 
 // leave removes an old member from its own cluster before its Pod is deleted, if the step says so. That spares its clients some seconds. An error changes
 // nothing, because the Pod is deleted after it: etcd may refuse the change, or the member may end before it answers.
-func (p *podActs) leave(ctx context.Context, v *view.View, step steps.DeletePod) {
+func leave(ctx context.Context, c *members.Connections, v *view.View, step steps.DeletePod) {
 	if step.Leaves == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
-	_ = p.confirmer.Connections.With(ctx, v, step.Name, func(member members.Etcd) error { return member.Remove(ctx, step.Leaves) })
+	_ = c.With(ctx, v, step.Name, func(member members.Etcd) error { return member.Remove(ctx, step.Leaves) })
 }
 
 // deleteStopped deletes the object of a Pod that has stopped. It deletes the Pod that it reads, because another one of that name

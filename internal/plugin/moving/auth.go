@@ -33,12 +33,15 @@ func (r Request) auth(operators string) *v1beta2.AuthPolicy {
 	return policy
 }
 
+// oldUsers are the users in the spec of the EtcdCluster that is moved; there are none without one.
+type oldUsers struct{ from *v1beta2.EtcdCluster }
+
 // passwords returns the Secrets with the passwords of users of the source. The new EtcdCluster reads those of its own namespace.
-func (r Request) passwords() (names []string) {
-	if r.From == nil || r.From.Spec.Auth == nil {
+func (u oldUsers) passwords() (names []string) {
+	if u.from == nil || u.from.Spec.Auth == nil {
 		return nil
 	}
-	for _, user := range r.From.Spec.Auth.Users {
+	for _, user := range u.from.Spec.Auth.Users {
 		if user.PasswordSecret != "" && !slices.Contains(names, user.PasswordSecret) {
 			names = append(names, user.PasswordSecret)
 		}
@@ -47,11 +50,11 @@ func (r Request) passwords() (names []string) {
 }
 
 // clientUser returns the common name of the certificate of clients, which is their user if authentication is on. It is empty for the default.
-func (r Request) clientUser() string {
-	if r.From == nil {
+func (u oldUsers) clientUser() string {
+	if u.from == nil {
 		return ""
 	}
-	return r.From.Spec.TLS.ClientCommonName()
+	return u.from.Spec.TLS.ClientCommonName()
 }
 
 // defaultClient is the user of the certificate of clients if the spec names no other one.
@@ -82,7 +85,7 @@ func (r Request) LockedOut() string {
 		return "Authentication is on in the source. Without TLS, the operators have no certificate, and etcd would refuse them in the new cluster. " + advice +
 			", or name a Secret with a user that has the role root and a password: in spec.auth.operatorSecret of an EtcdCluster, or with --client-auth-secret"
 	}
-	if names := r.certified(); len(names) > 0 {
+	if names := (oldUsers{r.From}).certified(); len(names) > 0 {
 		return fmt.Sprintf("Authentication is on in the source, and %s have no password. Without TLS, they have no certificate, and etcd would refuse them in the new cluster. %s, or give them a passwordSecret first",
 			strings.Join(names, ", "), advice)
 	}
@@ -93,11 +96,11 @@ func (r Request) LockedOut() string {
 const mostNamed = 5
 
 // certified are the users of the spec that authenticate only by a certificate.
-func (r Request) certified() (names []string) {
-	if r.From == nil || r.From.Spec.Auth == nil {
+func (u oldUsers) certified() (names []string) {
+	if u.from == nil || u.from.Spec.Auth == nil {
 		return nil
 	}
-	for _, user := range r.From.Spec.Auth.Users {
+	for _, user := range u.from.Spec.Auth.Users {
 		if user.PasswordSecret == "" && len(names) < mostNamed {
 			names = append(names, user.Name)
 		}
@@ -114,7 +117,7 @@ func (r Request) UserSecrets(b v1beta2.EtcdBackup) (names []string) {
 	if r.authenticated() {
 		names = append(names, r.userSecret(b))
 	}
-	return append(names, r.passwords()...)
+	return append(names, oldUsers{r.From}.passwords()...)
 }
 
 // AnnotationAuth holds, on the EtcdRestore of a migration, the digest of spec.auth that the new EtcdCluster was given. By it, the hand-over sees that the source has changed since.

@@ -92,7 +92,7 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 		c.Spec.Size = r.Size
 	}
 	if !r.PlainText {
-		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{ClientCommonName: r.clientUser()}}
+		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{ClientCommonName: oldUsers{r.From}.clientUser()}}
 	}
 	c.Spec.Auth = r.auth(user)
 	return c, nil
@@ -135,7 +135,7 @@ func (r Request) Secrets(namespace string, b v1beta2.EtcdBackup) (names []string
 	if b.Namespace != r.Namespace && r.authenticated() {
 		add(r.Namespace, r.userSecret(b))
 	}
-	for _, name := range r.passwords() {
+	for _, name := range (oldUsers{r.From}).passwords() {
 		add(r.Namespace, name)
 	}
 	return names

@@ -165,11 +165,11 @@ func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) err
 // checkVersionAndUsers refuses a source that no standby follows, and one whose users the new cluster would refuse.
 func (m *migration) checkVersionAndUsers(ctx context.Context, restore *v1beta2.EtcdRestore) error {
 	r := m.flags.request
-	m.version = m.sides().version(ctx)
+	m.version = sidesOf(m).version(ctx)
 	if why := r.Unsupported(m.version); why != "" && restore == nil {
 		return fmt.Errorf("%s\nNothing was changed", strings.TrimSuffix(why, "."))
 	}
-	if why := r.LockedOut(); why != "" && restore == nil && m.sides().authenticationOn(ctx) {
+	if why := r.LockedOut(); why != "" && restore == nil && sidesOf(m).authenticationOn(ctx) {
 		return fmt.Errorf("%s. Nothing was changed", why)
 	}
 	_, err := r.VersionFor(m.version)

@@ -45,7 +45,7 @@ type sides struct {
 	via string
 }
 
-func (m *migration) sides() sides {
+func sidesOf(m *migration) sides {
 	return sides{m.p, m.w, m.flags.request, m.backup, m.flags.via}
 }
 

@@ -31,7 +31,7 @@ func (m *migration) verify(ctx context.Context) (notCompared string, err error) 
 
 // compare asks both sides.
 func (m *migration) compare(ctx context.Context, revision int64) (moving.Verdict, error) {
-	sides := m.sides()
+	sides := sidesOf(m)
 	source, err := sides.openSource(ctx)
 	if err != nil {
 		return moving.Verdict{}, fmt.Errorf("the source does not answer this machine: %w", err)
