@@ -75,9 +75,6 @@ func (s *EtcdClusterSpec) ForcesNewCluster() bool {
 
 // SafetySnapshotPolicy returns the policy, or its default.
 func (s EtcdRestoreSpec) SafetySnapshotPolicy() SafetySnapshotPolicy {
-	if s.Volume != nil {
-		return SafetySnapshotSkip // it has no store
-	}
 	if s.SafetySnapshot == "" {
 		return SafetySnapshotIfPossible
 	}

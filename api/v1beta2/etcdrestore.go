@@ -53,7 +53,7 @@ type EtcdRestoreList struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) ? 1 : 0) + (has(self.etcdBackup) ? 1 : 0) + (has(self.volume) ? 1 : 0) == 1",message="exactly one source is required: write backupStorageType with its block (an object in a store), etcdBackup.name (a snapshot of that EtcdBackup) or volume.claimName (the data directory of an etcd)"
 // +kubebuilder:validation:XValidation:rule="!has(self.volume) || !has(self.select) && !has(self.prefixes) && !has(self.follow) && !has(self.signing) && (!has(self.dryRun) || !self.dryRun)",message="only the first member of the restored cluster reads a volume, and it restores all of it: remove select, prefixes, follow, signing and dryRun"
-// +kubebuilder:validation:XValidation:rule="!has(self.volume) || !has(self.safetySnapshot) || self.safetySnapshot in ['IfPossible', 'Skip']",message="a safety snapshot is stored beside the snapshot that is restored, and a volume has no store: remove safetySnapshot, and take a backup before"
+// +kubebuilder:validation:XValidation:rule="!has(self.volume) || !has(self.safetySnapshot) || self.safetySnapshot != 'Exact'",message="safetySnapshot Exact needs the users of the snapshot before the seed reads it, and only the seed reads a volume: write Required, IfPossible or Skip"
 // +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
@@ -119,8 +119,8 @@ type EtcdRestoreSpec struct {
 	// nothing. It checks the version and the volumes of the EtcdCluster too, if that exists. Default: false.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
-	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
-	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
+	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. A restore from a volume saves it
+	// into the store of the EtcdBackup of the cluster that has the newest snapshot. Skip saves nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
 	// cluster is not changed. Exact does the same, and takes the snapshot while the members refuse writes, so that it has every write that
 	// etcd acknowledged. Clients cannot write until it is taken, which the operator limits to 15 minutes. It needs etcd 3.6 and a quorum that answers. The
 	// snapshot's path is in the status. Default: IfPossible.

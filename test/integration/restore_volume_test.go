@@ -138,6 +138,21 @@ func TestANewClusterStartsWithTheDataOfAVolume(t *testing.T) {
 	}
 }
 
+// A running cluster gets the data of a volume. No EtcdBackup has a store for its present data, so the status says that it was not saved.
+func TestARunningClusterGetsTheDataOfAVolume(t *testing.T) {
+	b := newVolumeBench(t, "3.6")
+	kubetest.Create(t, b.cluster)
+	operateOne(b, b.cluster)
+	b.serves(map[string]string{})
+	r := b.ofVolume("from-volume", "")
+	kubetest.Create(t, r)
+	kubetest.AwaitCondition(t, r, restoreConditions, v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete)
+	b.serves(b.want)
+	if saved := r.Status.SafetySnapshot; saved == nil || saved.Result != v1beta2.SafetySnapshotNotTaken || !strings.Contains(saved.Message, "no EtcdBackup of EtcdCluster example") {
+		t.Errorf("the safety snapshot is %+v", saved)
+	}
+}
+
 // A volume that cannot be used must cost a running cluster nothing.
 func TestARunningClusterIsUnchangedByAVolumeThatIsRefused(t *testing.T) {
 	b := newVolumeBench(t, "3.7") // newer than the cluster

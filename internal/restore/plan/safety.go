@@ -28,6 +28,9 @@ func oldDataIsNotSaved(s state.State) steps.Step {
 	if progress == nil || !s.MayAskForSafety(*progress) || progress.SeedReadyTime == nil || s.SafetyRecorded() {
 		return nil
 	}
+	if _, has := s.SafetyStore(); !has && s.Restore.Status.Volume != nil {
+		return steps.RecordSafety{Cluster: *progress, Snapshot: state.NotTaken(s, noSafetyStore(s), progress.SeedReadyTime)}
+	}
 	step := steps.SaveOldData{Cluster: *progress, Requeue: steps.ProgressInterval}
 	switch s.Safety.Progress {
 	case state.ProofRunning:
@@ -53,6 +56,11 @@ func oldDataIsNotSaved(s state.State) steps.Step {
 	}
 	step.Start = true
 	return step
+}
+
+// noSafetyStore says why nothing can be saved before a restore from a volume.
+func noSafetyStore(s state.State) string {
+	return "A volume has no store, and no EtcdBackup of EtcdCluster " + s.Cluster.Name + " has a snapshot in the store of its spec. The volumes of the old members are kept for the time in spec.recovery.keepReplacedVolumes."
 }
 
 // safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. Time that was lost to other namespaces

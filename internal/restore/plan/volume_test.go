@@ -3,9 +3,11 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
@@ -101,11 +103,62 @@ func TestTheStatusHasTheVolumeAndNoSnapshot(t *testing.T) {
 	}
 }
 
-// A safety snapshot is stored beside the snapshot, and there is none.
-func TestNoSafetySnapshotIsTakenBesideAVolume(t *testing.T) {
-	if policy := given(withReadyVolume).Restore.Spec.SafetySnapshotPolicy(); policy != v1beta2.SafetySnapshotSkip {
-		t.Errorf("the policy is %s", policy)
+// saving is an EtcdBackup of the cluster whose newest snapshot was taken that many hours ago. The EtcdRestore does not name it.
+func saving(name string, hours int, change func(*v1beta2.EtcdBackup)) func(*state.State) {
+	return func(s *state.State) {
+		b := backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "bucket/" + name, AWSSecret: "secret-" + name}}, "bucket/"+name+"/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db")
+		b.Name, b.Status.Snapshot.CreatedAt = name, now.Add(-time.Duration(hours)*time.Hour).UTC().Format(time.RFC3339)
+		if change != nil {
+			change(b)
+		}
+		s.Backups = append(s.Backups, *b)
 	}
+}
+
+// A user restores an old volume into a running cluster by mistake. The data of today was only on the old volumes, which are deleted after a day.
+func TestThePresentDataIsSavedBeforeARestoreFromAVolume(t *testing.T) {
+	encrypted := func(b *v1beta2.EtcdBackup) {
+		b.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{"age1x"}}}
+		b.Spec.S3.CheckBeforeWrite = true
+	}
+	elsewhere := func(b *v1beta2.EtcdBackup) { b.Status.Snapshot.Path = "another-bucket/k" }
+	s := given(withReadyVolume, seedReadyOfVolume, saving("old", 48, nil), saving("newest", 1, encrypted), saving("older", 9, nil), saving("moved", 0, elsewhere))
+	if save, is := next(s).(steps.SaveOldData); !is || !save.Start {
+		t.Fatalf("%+v", next(s))
+	}
+	o := state.SafetyOrderOf(s)
+	if o.Target.Bucket != "bucket" || o.Target.Key != "newest/safety-snapshots" || o.Target.Secret != "secret-newest" || !o.Target.Options.S3.CheckBeforeWrite {
+		t.Errorf("it is saved to %+v", o.Target)
+	}
+	if len(o.Encoder.Recipients) != 1 || o.Encoded || o.ClusterID != "00000000000000aa" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// If nothing can be saved, a restore would wait for 15 minutes for it, or would not say that it saves nothing.
+func TestARestoreFromAVolumeSaysAtOnceIfNothingCanBeSaved(t *testing.T) {
+	elsewhere := func(b *v1beta2.EtcdBackup) { b.Status.Snapshot.Path = "another-bucket/k" }
+	never := func(b *v1beta2.EtcdBackup) { b.Status.Snapshot = nil }
+	for name, s := range map[string]state.State{
+		"no EtcdBackup":                           given(withReadyVolume, seedReadyOfVolume),
+		"an EtcdBackup that has saved nothing":    given(withReadyVolume, seedReadyOfVolume, saving("b", 1, never)),
+		"an EtcdBackup whose location is another": given(withReadyVolume, seedReadyOfVolume, saving("b", 1, elsewhere)),
+	} {
+		record, is := next(s).(steps.RecordSafety)
+		if !is || record.Snapshot.Result != v1beta2.SafetySnapshotNotTaken || !strings.Contains(record.Snapshot.Message, "no EtcdBackup of EtcdCluster example has a snapshot") {
+			t.Errorf("%s: %+v", name, next(s))
+		}
+	}
+	skip := given(withReadyVolume, withProgress(v1beta2.RestoreSeeding), saving("b", 1, nil), func(s *state.State) { s.Restore.Spec.SafetySnapshot = v1beta2.SafetySnapshotSkip })
+	if follow, is := next(skip).(steps.Follow); !is {
+		t.Errorf("skipped: %+v", follow)
+	}
+}
+
+// seedReadyOfVolume has cluster-operator wait for the safety snapshot.
+func seedReadyOfVolume(s *state.State) {
+	withProgress(v1beta2.RestoreSeeding)(s)
+	s.Cluster.Status.Restore.ClusterIDBefore, s.Cluster.Status.Restore.SeedReadyTime = "00000000000000aa", new(metav1.NewTime(now))
 }
 
 // withRead has the seed report what it has read.

@@ -46,7 +46,7 @@ func writing(s State) storage.Options {
 	if s3 := s.Restore.Spec.S3; s.Restore.Spec.EtcdBackup == nil && s3 != nil {
 		return storage.Options{S3: v1beta2.S3Options{CheckBeforeWrite: s3.CheckBeforeWrite}}
 	}
-	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil {
+	if s.Restore.Spec.EtcdBackup == nil && s.Restore.Spec.Volume == nil || s.Backup == nil {
 		return storage.Options{}
 	}
 	written, problem := s.Location()

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -42,10 +43,15 @@ func NotTaken(s State, why string, asked *metav1.Time) v1beta2.SafetySnapshotSta
 // SafetyOrderOf returns what an attempt to save the old cluster needs.
 func SafetyOrderOf(s State) SafetyOrder {
 	src, progress := sourceOf(s), *s.Progress()
+	volume := s.Restore.Status.Volume != nil
+	if volume {
+		store, _ := s.SafetyStore()
+		s.Backup, src = store.Backup, store.Location.Source()
+	}
 	o := members(s, progress.ClusterIDBefore)
 	o.Target, o.Mark = storage.FromSource(src), string(s.Restore.UID)+"/safety"
 	o.Time, o.Since, o.MinRevision = progress.SeedReadyTime.Time, s.Restore.CreationTimestamp.Time, progress.LastRevision
-	if b := s.Backup; b != nil && s.Restore.Spec.EtcdBackup != nil {
+	if b := s.Backup; b != nil && (s.Restore.Spec.EtcdBackup != nil || volume) {
 		o.Encoder.Compression = string(b.Spec.Compression)
 		if b.Spec.Encryption != nil {
 			o.Encoder.Recipients = b.Spec.Encryption.Age.Recipients
@@ -55,7 +61,9 @@ func SafetyOrderOf(s State) SafetyOrder {
 		o.Encoder.Recipients = s.Recipients
 	}
 	o.Target.Options = writing(s)
-	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
+	if read := s.Restore.Status.Snapshot; read != nil {
+		o.Encoded = len(o.Encoder.Recipients) == 0 && read.PlainSize > 0
+	}
 	o.Target.Key = SafetyFolderOf(src.Key)
 	return o
 }
@@ -68,7 +76,33 @@ func sourceOf(s State) v1beta2.RestoreSource {
 	if s.Restore.Status.Follow != nil {
 		return s.Restore.Status.Follow.Source
 	}
-	return *s.Restore.Status.Source
+	return ptr.Deref(s.Restore.Status.Source, v1beta2.RestoreSource{})
+}
+
+// SafetyStore is where a restore from a volume saves the present data.
+type SafetyStore struct {
+	Backup *v1beta2.EtcdBackup
+	// Location has the key of the newest snapshot.
+	Location storage.Location
+}
+
+// SafetyStore returns the store of the EtcdBackup of the cluster that has the newest snapshot, because that store is known to take snapshots of it. It is false if
+// there is none.
+func (s State) SafetyStore() (found SafetyStore, ok bool) {
+	for i := range s.Backups {
+		b := &s.Backups[i]
+		newest := b.Status.Snapshot
+		if newest == nil || !b.DeletionTimestamp.IsZero() || ok && newest.CreatedAt <= found.Backup.Status.Snapshot.CreatedAt {
+			continue
+		}
+		location, problem := storage.Spec{Type: b.Spec.StorageType, Block: b.Spec.Storage, Folder: true}.Location()
+		if problem != nil || !location.Has(b.Status, newest.Path) {
+			continue
+		}
+		location.Key = strings.TrimPrefix(newest.Path, location.Bucket+"/")
+		found, ok = SafetyStore{Backup: b, Location: location}, true
+	}
+	return found, ok
 }
 
 // SafetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.
