@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,21 +35,22 @@ func TestAMemberThatHasLeftItsFencedClusterEndsAndCanBeRestored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var leader *servers.EtcdMember
-			var left []*servers.EtcdMember
+			ids, leads := map[*servers.EtcdMember]etcd.ID{}, 0
 			for i, member := range cluster.Members {
-				c := operator(i)
-				own, err := c.Status(ctx)
-				switch {
-				case err != nil:
+				own, err := operator(i).Status(ctx)
+				if err != nil {
 					t.Fatal(err)
-				case own.MemberID == status.LeaderID:
-					leader = member
-					continue
 				}
-				eventually(t, "leave", func(ctx context.Context) error { return c.Remove(ctx, own.MemberID) }) // etcd refuses in the first seconds
+				if ids[member] = own.MemberID; own.MemberID == status.LeaderID {
+					leads = i
+				}
+			}
+			leader := cluster.Members[leads]
+			left := slices.DeleteFunc(slices.Clone(cluster.Members), func(m *servers.EtcdMember) bool { return m == leader })
+			for _, member := range left {
+				// The member itself may end before it answers. etcd refuses in the first seconds.
+				eventually(t, "leave", func(ctx context.Context) error { return operator(leads).Remove(ctx, ids[member]) })
 				begin := time.Now()
-				left = append(left, member)
 				member.AwaitEnd()
 				t.Logf("%s ended %s after it had left", member.Name, time.Since(begin).Round(time.Millisecond))
 			}
