@@ -89,10 +89,11 @@ type SafetyStore struct {
 // SafetyStore returns the store of the EtcdBackup of the cluster that has the newest snapshot, because that store is known to take snapshots of it. It is false if
 // there is none.
 func (s State) SafetyStore() (found SafetyStore, ok bool) {
+	last := ""
 	for i := range s.Backups {
 		b := &s.Backups[i]
 		newest := b.Status.Snapshot
-		if newest == nil || !b.DeletionTimestamp.IsZero() || ok && newest.CreatedAt <= found.Backup.Status.Snapshot.CreatedAt {
+		if newest == nil || !b.DeletionTimestamp.IsZero() || ok && newest.CreatedAt <= last {
 			continue
 		}
 		location, problem := storage.Spec{Type: b.Spec.StorageType, Block: b.Spec.Storage, Folder: true}.Location()
@@ -100,7 +101,7 @@ func (s State) SafetyStore() (found SafetyStore, ok bool) {
 			continue
 		}
 		location.Key = strings.TrimPrefix(newest.Path, location.Bucket+"/")
-		found, ok = SafetyStore{Backup: b, Location: location}, true
+		found, ok, last = SafetyStore{Backup: b, Location: location}, true, newest.CreatedAt
 	}
 	return found, ok
 }
