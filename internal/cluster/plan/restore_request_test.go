@@ -122,7 +122,7 @@ func TestAVolumeIsTakenUpWithoutASnapshot(t *testing.T) {
 	}
 }
 
-// A claim of 100 GiB has a database of a few MiB. A seed that hangs was waited for for 29 hours, because that is how long so many bytes take.
+// A claim of 100 GiB has a database of a few MiB. If its seed hung, the restore waited 29 hours, because so many bytes take that long.
 func TestTheLimitsOfASeedFollowTheSmallerOfTheClaimAndTheVolumeOfAMember(t *testing.T) {
 	const gib = plantest.Gi
 	small := plantest.VolumesOf("4Gi")
